@@ -1,0 +1,17 @@
+"""The one thing pyproject.toml cannot say: the record kernel is optional (DESIGN D7).
+
+Without a compiler the package installs all the same, and `ottla.records.kernel` serves from its
+pure-Python twin, saying so once.
+"""
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+kernel = Extension(
+    "ottla.records._kernel",
+    ["src/ottla/records/_kernel.pyx"],
+    extra_compile_args=["-O3"],
+    optional=True,
+)
+
+setup(ext_modules=cythonize([kernel], language_level=3))
