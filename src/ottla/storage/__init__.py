@@ -1,0 +1,1 @@
+"""One partition's log over a `Disk` port (DESIGN D1 to D3)."""
