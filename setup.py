@@ -4,14 +4,22 @@ Without a compiler the package installs all the same, and `ottla.records.kernel`
 pure-Python twin, saying so once.
 """
 
+from pathlib import Path
+
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
+SOURCE = "src/ottla/records/_kernel.pyx"
+
 kernel = Extension(
     "ottla.records._kernel",
-    ["src/ottla/records/_kernel.pyx"],
+    [SOURCE],
     extra_compile_args=["-O3"],
     optional=True,
 )
 
-setup(ext_modules=cythonize([kernel], language_level=3))
+setup(
+    ext_modules=cythonize([kernel], language_level=3, build_dir="build")
+    if Path(SOURCE).exists()
+    else []
+)
