@@ -1,0 +1,3 @@
+module reqload
+
+go 1.19
