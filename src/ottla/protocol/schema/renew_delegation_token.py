@@ -1,0 +1,24 @@
+"""RenewDelegationToken, API key 39."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from ottla.protocol.facts import Message, Wire, blob, int16, int32, int64
+
+
+class RenewDelegationTokenRequest(Struct, gc=False):
+    WIRE: ClassVar[Message] = Message(
+        "request", versions="1-2", flexible="2+", key=39, listeners=("broker", "controller")
+    )
+
+    hmac: Annotated[blob, Wire("0+")] = b""
+    renew_period_ms: Annotated[int64, Wire("0+")] = 0
+
+
+class RenewDelegationTokenResponse(Struct, gc=False):
+    WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="2+", key=39)
+
+    error_code: Annotated[int16, Wire("0+")] = 0
+    expiry_timestamp_ms: Annotated[int64, Wire("0+")] = 0
+    throttle_time_ms: Annotated[int32, Wire("0+")] = 0
