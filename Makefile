@@ -88,11 +88,11 @@ $(READY): $(WANTED)
 	@wanted=$$(grep -c == requirements.lock); echo "Installing $$wanted packages into .venv"; \
 	set -o pipefail; PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	  $(BIN)/pip install --progress-bar off -r requirements.lock | \
-	  awk -v wanted=$$wanted '/^(Collecting|Requirement already satisfied:)/ && /requirements.lock/ { \
-	    sub(/^Requirement already satisfied:/, "Have"); printf "  %2d/%d %s %s\n", ++n, wanted, $$1, $$2; fflush() } \
+	  awk -v wanted=$$wanted '/requirements.lock/ { n++ } \
+	    /^Collecting/ && /requirements.lock/ { printf "  %2d/%d %s\n", n, wanted, $$2; fflush() } \
 	    /^Installing/ { print "  unpacking"; fflush() }'
 	@echo "Building ottla"
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@[ ! -e src/ottla/records/_kernel.pyx ] || ls src/ottla/records/_kernel.*.so >/dev/null 2>&1 || \
+	@[ ! -e src/ottla/records/_kernel.pyx ] || $(BIN)/python -c 'import ottla.records._kernel' 2>/dev/null || \
 	  echo "No C compiler here: records are read by the Python twin of the kernel, which is slower."
 	@touch $@

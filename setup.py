@@ -11,15 +11,15 @@ from setuptools import Extension, setup
 
 SOURCE = "src/ottla/records/_kernel.pyx"
 
-kernel = Extension(
-    "ottla.records._kernel",
-    [SOURCE],
-    extra_compile_args=["-O3"],
-    optional=True,
-)
 
-setup(
-    ext_modules=cythonize([kernel], language_level=3, build_dir="build")
-    if Path(SOURCE).exists()
-    else []
-)
+def kernel() -> list[Extension]:
+    if not Path(SOURCE).exists():
+        return []
+    wanted = Extension("ottla.records._kernel", [SOURCE], extra_compile_args=["-O3"])
+    built = cythonize([wanted], language_level=3, build_dir="build")
+    for extension in built:
+        extension.optional = True  # cythonize makes a new object and forgets this
+    return list(built)
+
+
+setup(ext_modules=kernel())
