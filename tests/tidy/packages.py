@@ -65,11 +65,11 @@ def undeclared(modules: Iterable[Module], allowed: Iterable[str], own: Iterable[
     names = {canonicalize_name(name) for name in allowed}
     homes = packages_distributions()
     known = {*sys.stdlib_module_names, *own}
-    found = []
+    found: dict[str, None] = {}
     for module in modules:
         for node, origin, _ in imported(module):
             top = origin.split(".")[0]
             origins = {canonicalize_name(home) for home in homes.get(top, [top])}
             if top not in known and not names & origins:
-                found.append(f"{module.at(node)}: imports {top}, which is not declared")
-    return found
+                found[f"{module.at(node)}: imports {top}, which is not declared"] = None
+    return list(found)
