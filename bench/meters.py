@@ -22,7 +22,7 @@ def cpu_ns(pid: int) -> int:
 
 
 def machine_busy_ns() -> int:
-    """What all cores did, kernel workers and interrupts too, but idling, waiting and stolen time."""
+    """What all cores did, kernel workers and interrupts too; not idle, waiting or stolen time."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     user, nice, system, _, _, irq, softirq = (int(field) for field in fields[:7])
     return (user + nice + system + irq + softirq) * 1_000_000_000 // TICKS_PER_S
@@ -30,7 +30,7 @@ def machine_busy_ns() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Between two looks: wall time, the broker's CPU, and all of the machine's but the generator's."""
+    """Between two looks: wall time, the broker's CPU, the machine's without the generator's."""
 
     wall_s: float
     broker_us: float
