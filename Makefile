@@ -19,8 +19,8 @@ run: $(READY) ## start one node: Kafka on 127.0.0.1:9092, data in ./data
 	@exec $(BIN)/ottla start --data ./data --listen 127.0.0.1:9092
 
 demo: ## a cluster, a load and a Spark pipeline on it, live
-	@echo "make demo needs three parts; not there yet: ottla cluster, ottla pipeline (Spark)." >&2
-	@echo "There today: make run, then ottla topic, produce, consume, bench." >&2
+	@echo "make demo cannot run yet: ottla cluster and ottla pipeline (Spark) are not built." >&2
+	@echo "One node runs today: make run" >&2
 	@exit 1
 
 test: $(READY) ## everything that a change must pass: lint, types, all tests
