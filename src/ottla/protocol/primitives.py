@@ -22,14 +22,14 @@ class UnsupportedVersion(ValueError):
 
 
 def uvarint(value: int) -> bytes:
+    # Written out, because the length of nearly every record batch is of two or three bytes.
     if value < 128:
         return VARINT[value]
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    if value < 1 << 14:
+        return bytes((value & 127 | 128, value >> 7))
+    if value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
+    return bytes((value & 127 | 128,)) + uvarint(value >> 7)
 
 
 def string_length(length: int) -> bytes:
@@ -46,8 +46,12 @@ def read_uvarint(view: memoryview, at: int) -> tuple[int, int]:
 
 def long_uvarint(view: memoryview, at: int, first: int) -> tuple[int, int]:
     """The rest of a varint whose first byte, just before `at`, says that there is more."""
-    value = first & 127
-    for shift in (7, 14, 21, 28):
+    byte = view[at]
+    at += 1
+    value = first - 128 | (byte & 127) << 7
+    if byte < 128:
+        return value, at
+    for shift in (14, 21, 28):
         byte = view[at]
         at += 1
         value |= (byte & 127) << shift

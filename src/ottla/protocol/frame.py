@@ -1,0 +1,92 @@
+"""A frame: four bytes of size, a header, a message. Finding it, reading its header, making one."""
+
+import struct
+
+import msgspec
+
+from ottla.errors import Malformed
+from ottla.protocol.apis import API
+from ottla.protocol.facts import Part
+from ottla.protocol.primitives import skip_tags
+
+SIZE_BYTES = 4
+FRAME_BYTES_MAX = 104_857_600
+"""Kafka's `socket.request.max.bytes`."""
+
+_FIRST_FLEXIBLE = {key: info.first_flexible for key, info in API.items()}
+_unpack_size = struct.Struct(">i").unpack_from
+_unpack_header = struct.Struct(">hhih").unpack_from
+_pack_header = (struct.Struct(">ii").pack, struct.Struct(">iix").pack)
+_HEADER_BYTES = 10
+_RESPONSE_HEADER_BYTES = (4, 5)
+
+
+class RequestHeader(msgspec.Struct, gc=False):
+    """The header of a request, in either version, and where its body begins."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str
+    body_at: int
+
+
+def frame_size(view: memoryview, at: int, frame_bytes_max: int = FRAME_BYTES_MAX) -> int:
+    """What the four bytes at `at` announce. The caller has seen that they are there."""
+    size: int = _unpack_size(view, at)[0]
+    if size < 0 or size > frame_bytes_max:
+        raise Malformed(f"a frame of {size} bytes, where {frame_bytes_max} are allowed")
+    return size
+
+
+def complete_frames(
+    view: memoryview, frame_bytes_max: int = FRAME_BYTES_MAX
+) -> tuple[list[memoryview], int]:
+    """The whole frames at the start of `view`, without their sizes, and how many bytes they took.
+
+    A frame that is too large is found by its first four bytes, before memory waits for the rest.
+    """
+    frames = []
+    at, filled = 0, len(view)
+    while filled - at >= SIZE_BYTES:
+        end = at + SIZE_BYTES + frame_size(view, at, frame_bytes_max)
+        if end > filled:
+            break
+        frames.append(view[at + SIZE_BYTES : end])
+        at = end
+    return frames, at
+
+
+def parse_request_header(view: memoryview) -> RequestHeader:
+    """The API's version need not be one that we know: its header can be read all the same."""
+    try:
+        api_key, api_version, correlation_id, length = _unpack_header(view, 0)
+        first_flexible = _FIRST_FLEXIBLE.get(api_key)
+        if first_flexible is None:
+            raise Malformed(f"API key {api_key}")
+        at = _HEADER_BYTES
+        client_id = ""
+        if length > 0:
+            at += length
+            if at > len(view):
+                raise Malformed(f"a client id of {length} bytes")
+            client_id = str(view[_HEADER_BYTES:at], "utf-8", "replace")
+        if api_version >= first_flexible:
+            tags = view[at]
+            at += 1
+            if tags:
+                at = skip_tags(view, at, tags)
+    except (struct.error, IndexError):
+        raise Malformed("a request header ends early") from None
+    return RequestHeader(api_key, api_version, correlation_id, client_id, at)
+
+
+def encode_response(correlation_id: int, header_version: int, parts: list[Part]) -> list[Part]:
+    """A whole frame. Its start is joined to the body's first bytes; records stay apart."""
+    size = _RESPONSE_HEADER_BYTES[header_version]
+    for part in parts:
+        size += len(part)
+    start = _pack_header[header_version](size, correlation_id)
+    if parts and isinstance(parts[0], bytes):
+        return [start + parts[0], *parts[1:]]
+    return [start, *parts]
