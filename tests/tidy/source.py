@@ -22,6 +22,7 @@ class Module:
     path: str  # from the root, with slashes
     text: str
     tree: ast.Module = field(repr=False, compare=False)
+    unreadable: str = ""  # why it does not parse: one broken file must not hide the others
 
     @property
     def is_package(self) -> bool:
@@ -38,15 +39,20 @@ class Module:
 
 def sample(name: str, text: str, path: str | None = None) -> Module:
     """A module out of a string, for the proof that a rule can fail."""
-    path = path or f"src/{name.replace('.', '/')}.py"
-    return Module(name, path, text, ast.parse(text))
+    return parsed(name, path or f"src/{name.replace('.', '/')}.py", text)
+
+
+def parsed(name: str, path: str, text: str) -> Module:
+    try:
+        return Module(name, path, text, ast.parse(text))
+    except SyntaxError as error:
+        return Module(name, path, "", ast.Module([], []), f"{path}:{error.lineno}: {error.msg}")
 
 
 def _load(path: Path, base: Path) -> Module:
     parts = path.relative_to(base).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    text = path.read_text(encoding="utf-8")
-    return Module(name, path.relative_to(ROOT).as_posix(), text, ast.parse(text, str(path)))
+    return parsed(name, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
 
 
 def expect_none(findings: list[str]) -> None:

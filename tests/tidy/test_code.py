@@ -24,6 +24,10 @@ def spine() -> None:
         pytest.skip(f"{main}.py does not exist yet")
 
 
+def test_every_module_parses() -> None:
+    expect_none([m.unreadable for m in (*product(), *house()) if m.unreadable])
+
+
 def test_imports_go_one_way() -> None:
     expect_none(direction.wrong_way(product()))
 
@@ -69,6 +73,10 @@ def test_every_function_and_class_is_used() -> None:
 
 def test_unit_tests_mirror_the_source() -> None:
     expect_none(mirror.untested(product(), house()))
+
+
+def test_a_module_that_does_not_parse_is_found() -> None:
+    assert sample("ottla.x", "x =").unreadable == "src/ottla/x.py:1: invalid syntax"
 
 
 @pytest.mark.parametrize(
