@@ -6,12 +6,13 @@ All are replaced whole, never edited: a crash leaves the old one or the new one.
 import base64
 import re
 from binascii import Error as Base64Error
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
 
+from ottla.config_properties import BadProperties, parse_properties
 from ottla.names import TopicPartition, Uuid
 from ottla.storage.disk import Disk
 
@@ -149,18 +150,18 @@ class MetaProperties:
     other: dict[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        properties = {
-            "node.id": str(self.node_id),
-            "version": "1",
-            "cluster.id": self.cluster_id,
-        }
+        properties = {"node.id": str(self.node_id)}
         if self.directory_id is not None:
             properties["directory.id"] = encode_uuid(self.directory_id)
-        return encode_properties(properties | self.other)
+        properties |= {"version": "1", "cluster.id": self.cluster_id}
+        return _encode_properties(properties | self.other)
 
     @classmethod
     def decode(cls, data: bytes) -> "MetaProperties":
-        other = decode_properties(data)
+        try:
+            other = parse_properties(data.decode("latin-1"))
+        except BadProperties as error:
+            raise CorruptCheckpoint(f"meta.properties: {error}") from error
         version = other.pop("version", "0")
         if version.strip() != "1":
             raise CorruptCheckpoint(f"meta.properties of version {version}, only 1 is known")
@@ -185,54 +186,19 @@ class MetaProperties:
 # an escape survives beyond ASCII: we write nothing else.
 
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
-_UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_BACKSLASHES_AT_END = re.compile(r"\\*\Z")
-# A key ends at the first separator that no backslash stands before.
-_KEY = re.compile(r"(?:[^\\=: \t\f]|\\.)*")
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
-def encode_properties(properties: Mapping[str, str]) -> bytes:
-    lines = [f"{_escape(key, 'key')}={_escape(value, '')}" for key, value in properties.items()]
+def _encode_properties(properties: Mapping[str, str]) -> bytes:
+    lines = [f"{_escape(key, True)}={_escape(value, False)}" for key, value in properties.items()]
     return "".join(f"{line}\n" for line in ("#", *lines)).encode("ascii")
 
 
-def decode_properties(data: bytes) -> dict[str, str]:
-    properties: dict[str, str] = {}
-    for line in _logical_lines(data.decode("latin-1")):
-        key = _KEY.match(line)
-        assert key is not None  # it matches the empty string
-        separator = _SEPARATOR.match(line, key.end())
-        assert separator is not None
-        properties[_unescape(key.group())] = _unescape(line[separator.end() :])
-    return properties
-
-
-def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments; a backslash at the end of one joins the next to it."""
-    begun: str | None = None
-    for natural in re.split(r"\r\n|\r|\n", text):
-        line = natural.lstrip(" \t\f")
-        if begun is None and line[:1] in ("", "#", "!"):
-            continue
-        begun = (begun or "") + line
-        ending = _BACKSLASHES_AT_END.search(line)
-        if ending is not None and len(ending.group()) % 2:
-            begun = begun[:-1]
-            continue
-        yield begun
-        begun = None
-    if begun is not None:
-        yield begun
-
-
-def _escape(text: str, kind: str) -> str:
+def _escape(text: str, is_key: bool) -> str:
     escaped = []
     for index, char in enumerate(text):
         if char in _ESCAPES:
             escaped.append(_ESCAPES[char])
-        elif char in "\\=:#!" or (char == " " and (kind == "key" or index == 0)):
+        elif char in "\\=:#!" or (char == " " and (is_key or index == 0)):
             escaped.append("\\" + char)
         elif " " <= char <= "~":
             escaped.append(char)
@@ -240,23 +206,3 @@ def _escape(text: str, kind: str) -> str:
             units = char.encode("utf-16-be", "surrogatepass").hex().upper()
             escaped.extend(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
     return "".join(escaped)
-
-
-def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-
-    def replace(match: re.Match[str]) -> str:
-        escape = match.group(1)
-        if escape[0] == "u":
-            if len(escape) == 1:
-                raise CorruptCheckpoint(f"an escape in {text!r} cannot be read")
-            return chr(int(escape[1:], 16))
-        return _UNESCAPES.get(escape, escape)
-
-    # Two escapes may have been one character.
-    return (
-        _ESCAPE.sub(replace, text)
-        .encode("utf-16", "surrogatepass")
-        .decode("utf-16", "surrogatepass")
-    )

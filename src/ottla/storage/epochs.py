@@ -22,7 +22,7 @@ class LeaderEpochs:
     def __init__(self) -> None:
         self._epochs: list[int] = []
         self._start_offsets: list[int] = []
-        # Set by whatever changes the entries, cleared by the log once they are on disk.
+        # The entries are not those of the last checkpoint.
         self.dirty = False
 
     def __len__(self) -> int:
@@ -39,6 +39,11 @@ class LeaderEpochs:
     def previous_epoch(self) -> int:
         """The epoch before the latest."""
         return self._epochs[-2] if len(self._epochs) > 1 else UNDEFINED_EPOCH
+
+    def take_dirty(self) -> bool:
+        """Are there changes that no checkpoint has? The caller writes one now."""
+        dirty, self.dirty = self.dirty, False
+        return dirty
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Let an epoch begin; entries that contradict it were of a leader whose log lost."""

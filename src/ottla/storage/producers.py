@@ -5,6 +5,7 @@ state is a function of the log: it is rebuilt from batch headers wherever its fi
 """
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import crc32c
@@ -48,7 +49,7 @@ class Duplicate(NamedTuple):
 
     base_offset: int
     last_offset: int
-    timestamp: int
+    timestamp_ms: int
 
 
 class ProducerBatch(NamedTuple):
@@ -56,7 +57,7 @@ class ProducerBatch(NamedTuple):
     last_sequence: int
     base_offset: int
     last_offset: int
-    timestamp: int
+    timestamp_ms: int
 
 
 class ProducerEntry(msgspec.Struct, gc=False):
@@ -65,7 +66,7 @@ class ProducerEntry(msgspec.Struct, gc=False):
     producer_id: int
     producer_epoch: int
     coordinator_epoch: int = -1
-    last_timestamp: int = NO_TIMESTAMP
+    last_timestamp_ms: int = NO_TIMESTAMP
     current_txn_first_offset: int = NO_OFFSET
     # Beside the window, where every append looks.
     last_sequence: int = NO_SEQUENCE
@@ -99,7 +100,12 @@ class Producers:
         entry = self._entries.get(producer_id)
         if entry is None:
             return None
-        if producer_epoch == entry.producer_epoch and base_sequence == entry.last_sequence + 1:
+        if (
+            base_sequence == entry.last_sequence + 1
+            and producer_epoch == entry.producer_epoch
+            # Without an epoch any sequence was let in: the next one may be there already.
+            and producer_epoch >= 0
+        ):
             return None
         return _check_out_of_line(entry, producer_epoch, base_sequence, last_sequence)
 
@@ -111,10 +117,10 @@ class Producers:
         last_sequence: int,
         base_offset: int,
         last_offset: int,
-        timestamp: int,
+        timestamp_ms: int,
     ) -> None:
         """Remember a batch that stands in the log now, whoever brought it."""
-        batch = _BATCH.pack(base_sequence, last_sequence, base_offset, last_offset, timestamp)
+        batch = _BATCH.pack(base_sequence, last_sequence, base_offset, last_offset, timestamp_ms)
         entry = self._entries.get(producer_id)
         if entry is None:
             entry = self._entries[producer_id] = ProducerEntry(producer_id, producer_epoch)
@@ -125,7 +131,7 @@ class Producers:
             entry.producer_epoch = producer_epoch
             entry.window = batch
         entry.last_sequence = last_sequence
-        entry.last_timestamp = timestamp
+        entry.last_timestamp_ms = timestamp_ms
 
     def expire(self, wall_ms: int, expiration_ms: int) -> bool:
         """Forget some producers that have been silent for long; True while others wait.
@@ -142,7 +148,7 @@ class Producers:
             if (
                 entry is not None
                 and entry.current_txn_first_offset == NO_OFFSET
-                and wall_ms - entry.last_timestamp >= expiration_ms
+                and wall_ms - entry.last_timestamp_ms >= expiration_ms
             ):
                 del self._entries[producer_id]
         return bool(self._sweep)
@@ -172,7 +178,7 @@ class Producers:
                 entry.last_sequence,
                 last_offset,
                 last_offset - base_offset,
-                entry.last_timestamp,
+                entry.last_timestamp_ms,
                 entry.coordinator_epoch,
                 entry.current_txn_first_offset,
             )
@@ -221,12 +227,7 @@ class Producers:
             raise CorruptSnapshot(f"producer windows of version {version}")
         if crc != crc32c.crc32c(data[_WINDOW_HEAD.size :]):
             raise CorruptSnapshot("producer windows with a wrong checksum")
-        at = _WINDOW_HEAD.size
-        while at < len(data):
-            producer_id, producer_epoch, batches = _WINDOW_ENTRY.unpack_from(data, at)
-            at += _WINDOW_ENTRY.size
-            window = data[at : at + batches * _BATCH.size]
-            at += len(window)
+        for producer_id, producer_epoch, window in _windows(data):
             entry = self._entries.get(producer_id)
             if (
                 entry is not None
@@ -235,6 +236,20 @@ class Producers:
                 and window.endswith(entry.window)
             ):
                 entry.window = window
+
+
+def _windows(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    at = _WINDOW_HEAD.size
+    while at < len(data):
+        try:
+            producer_id, producer_epoch, batches = _WINDOW_ENTRY.unpack_from(data, at)
+        except struct.error as error:
+            raise CorruptSnapshot("producer windows end early") from error
+        begin = at + _WINDOW_ENTRY.size
+        at = begin + batches * _BATCH.size
+        if at > len(data) or batches > WINDOW_BATCHES:
+            raise CorruptSnapshot(f"a producer window of {batches} batches")
+        yield producer_id, producer_epoch, data[begin:at]
 
 
 def _check_out_of_line(
@@ -256,7 +271,7 @@ def _check_out_of_line(
         )
     for batch in entry.batches():
         if batch.base_sequence == base_sequence and batch.last_sequence == last_sequence:
-            return Duplicate(batch.base_offset, batch.last_offset, batch.timestamp)
+            return Duplicate(batch.base_offset, batch.last_offset, batch.timestamp_ms)
     if base_sequence == 0 and entry.last_sequence == SEQUENCE_MAX:
         return None
     if entry.producer_epoch == NO_PRODUCER_EPOCH:
@@ -274,20 +289,21 @@ def _entry_of(
     last_sequence: int,
     last_offset: int,
     offset_delta: int,
-    timestamp: int,
+    timestamp_ms: int,
     coordinator_epoch: int,
     current_txn_first_offset: int,
 ) -> ProducerEntry:
     entry = ProducerEntry(
-        producer_id, producer_epoch, coordinator_epoch, timestamp, current_txn_first_offset
+        producer_id, producer_epoch, coordinator_epoch, timestamp_ms, current_txn_first_offset
     )
+    if offset_delta < 0:
+        raise CorruptSnapshot(f"a batch of producer {producer_id} ends before it begins")
     if last_offset >= 0:
         base_sequence = last_sequence - offset_delta
-        if base_sequence < 0:
-            # Sequences go on at 0 after the largest.
+        if base_sequence < 0:  # sequences go on at 0 after the largest
             base_sequence += SEQUENCE_MAX + 1
         entry.last_sequence = last_sequence
         entry.window = _BATCH.pack(
-            base_sequence, last_sequence, last_offset - offset_delta, last_offset, timestamp
+            base_sequence, last_sequence, last_offset - offset_delta, last_offset, timestamp_ms
         )
     return entry
