@@ -197,10 +197,13 @@ def test_a_function_that_only_itself_calls_is_found() -> None:
         sample("ottla.a", "def used(): ...\ndef unused():\n    return unused()\nclass Lost: ..."),
         sample("ottla.b", "from ottla.a import used, unused\nused()\ndef main(): ..."),
         sample("ottla.c", "@group.command()\ndef start(): ...\n@dataclass\nclass Forgotten: ..."),
+        sample(
+            "ottla.d", "def wrong(): ...\nSOURCE = f'raise wrong({1})'\ndef told(): ...\n'told'"
+        ),
         sample("ottla.testing", "__all__ = ['Broker']\nclass Broker: ...", "x/__init__.py"),
     ]
     found = [line.rpartition(" ")[2] for line in dead.dead_names(modules, ["ottla.b:main"])]
-    assert found == ["unused", "Lost", "Forgotten"]
+    assert found == ["unused", "Lost", "Forgotten", "told"]
 
 
 def test_a_module_without_its_tests_is_found() -> None:
