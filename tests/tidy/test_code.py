@@ -198,7 +198,7 @@ def test_a_function_that_only_itself_calls_is_found() -> None:
         sample("ottla.b", "from ottla.a import used, unused\nused()\ndef main(): ..."),
         sample("ottla.c", "@group.command()\ndef start(): ...\n@dataclass\nclass Forgotten: ..."),
         sample(
-            "ottla.d", "def wrong(): ...\nSOURCE = f'raise wrong({1})'\ndef told(): ...\n'told'"
+            "ottla.d", "def bad(): ...\nTEXT = f'raise bad({1})'\ndef told(): ...\n'told'"
         ),
         sample("ottla.testing", "__all__ = ['Broker']\nclass Broker: ...", "x/__init__.py"),
     ]
