@@ -197,9 +197,7 @@ def test_a_function_that_only_itself_calls_is_found() -> None:
         sample("ottla.a", "def used(): ...\ndef unused():\n    return unused()\nclass Lost: ..."),
         sample("ottla.b", "from ottla.a import used, unused\nused()\ndef main(): ..."),
         sample("ottla.c", "@group.command()\ndef start(): ...\n@dataclass\nclass Forgotten: ..."),
-        sample(
-            "ottla.d", "def bad(): ...\nTEXT = f'raise bad({1})'\ndef told(): ...\n'told'"
-        ),
+        sample("ottla.d", "def bad(): ...\nTEXT = f'raise bad({1})'\ndef told(): ...\n'told'"),
         sample("ottla.testing", "__all__ = ['Broker']\nclass Broker: ...", "x/__init__.py"),
     ]
     found = [line.rpartition(" ")[2] for line in dead.dead_names(modules, ["ottla.b:main"])]
