@@ -8,12 +8,16 @@ kafka_schema.py page            write docs/reference/protocol.md
 import argparse
 from pathlib import Path
 
-from kafka_schema_jars import MessageDefinition, read_definitions
-from kafka_schema_write import existing_words, index_text, module_name, module_text
+from tools.kafka_schema_check import census, census_text, differences, read_table
+from tools.kafka_schema_jars import MessageDefinition, read_definitions
+from tools.kafka_schema_page import page
+from tools.kafka_schema_write import existing_words, index_text, module_name, module_text
 
 KAFKA_VERSION = "4.3.0"
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "src/ottla/protocol/schema"
+CENSUS = ROOT / "tests/unit/protocol/census.json"
+PAGE = ROOT / "docs/reference/protocol.md"
 JARS = Path("~/.cache/ottla/kafka/libs").expanduser()
 
 
@@ -34,12 +38,39 @@ def write(only: str | None) -> int:
     return 0
 
 
+def check() -> int:
+    modules = by_module(read_definitions(JARS, KAFKA_VERSION))
+    table = read_table()
+    found = list(differences(modules, table))
+    for each in found:
+        print(each)
+    print(f"{len(found)} differences; the table holds {census(table)}")
+    return 1 if found else 0
+
+
+def record() -> int:
+    if failed := check():
+        return failed
+    CENSUS.write_text(census_text(read_table()))
+    return 0
+
+
+def write_page() -> int:
+    PAGE.write_text(page())
+    return 0
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(description="The protocol's table against Kafka's jars.")
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("check")
+    commands.add_parser("record")
     commands.add_parser("write").add_argument("module", nargs="?")
+    commands.add_parser("page")
     arguments = parser.parse_args()
-    return write(arguments.module)
+    if arguments.command == "write":
+        return write(arguments.module)
+    return {"check": check, "record": record, "page": write_page}[arguments.command]()
 
 
 if __name__ == "__main__":

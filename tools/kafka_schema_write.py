@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from kafka_schema_jars import (
+from tools.kafka_schema_jars import (
     FieldDefinition,
     MessageDefinition,
     StructDefault,
@@ -107,17 +107,19 @@ def module_text(name: str, messages: list[MessageDefinition], words: Words) -> s
     return _formatted(f'"""{title}"""\n\n{_imports(messages, text)}\n\n{text}')
 
 
-def index_text(messages: Iterable[MessageDefinition]) -> str:
+def index_rows(messages: Iterable[MessageDefinition]) -> list[tuple[object, ...]]:
     requests = sorted((m for m in messages if m.kind == "request"), key=lambda m: m.key or 0)
-    rows = "".join(
-        f"({m.key}, {api_name(m)!r}, {module_name(m)!r}, {m.versions!r}, {m.flexible!r},"
-        f" {m.listeners!r}, {m.latest_unstable}),"
+    return [
+        (m.key, api_name(m), module_name(m), m.versions, m.flexible, m.listeners, m.latest_unstable)
         for m in requests
-    )
+    ]
+
+
+def index_text(messages: Iterable[MessageDefinition]) -> str:
     return _formatted(
         '"""Which APIs there are, so that one can be looked up without importing its messages."""'
         "\n\nAPIS: tuple[tuple[int, str, str, str, str, tuple[str, ...], bool], ...] = "
-        f"({rows})\n"
+        f"({''.join(f'{row!r},' for row in index_rows(messages))})\n"
     )
 
 

@@ -87,7 +87,7 @@ class _DecoderWriter:
                 for field, value in zip(fields, values, strict=True)
                 if field.present and field.tag is not None
             ]
-            self._tags(tagged)
+            self._tags(tagged, [f.barred_tag for f in fields if f.barred_tag is not None])
         self._unpack()
         return f"{self.source.shared(cls, cls.__name__)}({', '.join(values)})"
 
@@ -98,31 +98,32 @@ class _DecoderWriter:
             return f"{self.source.shared(field.default, field.default.__name__)}()"
         return repr(field.default)
 
-    def _tags(self, tagged: list[tuple[FieldShape, str]]) -> None:
+    def _tags(self, tagged: list[tuple[FieldShape, str]], barred: list[int]) -> None:
         source = self.source
         count = self._later("B", "tags")
         self._unpack()
         for field, name in tagged:
             source.line(f"{name} = {self._default(field)}")
         with source.block(f"if {count}:"):
-            if not tagged:
+            if not tagged and not barred:
                 source.line(f"at = skip_tags(view, at, {count})")
                 return
             with source.block(f"if {count} > 127:"):
                 source.line(f"{count}, at = long_uvarint(view, at, {count})")
             with source.block(f"for _ in range({count}):"):
                 source.line("tag, at = read_uvarint(view, at)")
-                word = "if"
                 for field, name in tagged:
-                    with source.block(f"{word} tag == {field.tag}:"):
+                    with source.block(f"if tag == {field.tag}:"):
                         # Kafka does not hold a known field to the size beside it.
                         source.line("_, at = read_uvarint(view, at)")
                         value = self._field(field)
                         self._unpack()
                         source.line(f"{name} = {value}")
-                    word = "elif"
-                with source.block("else:"):
-                    source.line("at = skip_tag(view, at)")
+                        source.line("continue")
+                if barred:
+                    with source.block(f"if tag in {tuple(barred)}:"):
+                        source.line("bad_tag(tag)")
+                source.line("at = skip_tag(view, at)")
 
     def _field(self, field: FieldShape) -> str:
         """Read a field; the expression of its value, which holds after the next unpacking."""

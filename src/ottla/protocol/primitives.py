@@ -105,5 +105,9 @@ def bad_count(name: str, count: int) -> NoReturn:
     raise Malformed(f"{name} claims {count} elements or bytes")
 
 
+def bad_tag(tag: int) -> NoReturn:
+    raise Malformed(f"tag {tag} belongs to other versions")
+
+
 def lacks(name: str, version: int) -> NoReturn:
     raise UnsupportedVersion(f"{name} cannot be said in version {version}")

@@ -75,6 +75,8 @@ class FieldShape:
     """Nullable in some version, so that the value may be None even where this one forbids it."""
     flexible: bool
     tag: int | None
+    barred_tag: int | None
+    """A tag of other versions: Kafka does not skip it as unknown, it refuses the message."""
     ignorable: bool
     default: Any
 
@@ -119,6 +121,7 @@ def fields_at(struct: type[msgspec.Struct], version: int, flexible: bool) -> Ite
             optional=facts.optional,
             flexible=version in version_range(wire.flexible) if wire.flexible else flexible,
             tag=wire.tag if tagged else None,
+            barred_tag=None if tagged else wire.tag,
             ignorable=wire.ignorable,
             default=facts.default,
         )
