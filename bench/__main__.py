@@ -33,6 +33,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 FILES_WANTED = 16_384
+FILE_COLUMNS = 160  # where no terminal says how wide it is
 STAGES_ROW = "stages"
 
 
@@ -150,10 +151,12 @@ def measure(options: argparse.Namespace, console: Console) -> Results:
 
 def show(found: Results) -> None:
     console = Console()
+    if not console.is_terminal:
+        console.width = FILE_COLUMNS
     for table in reversed(tables.all_tables(found)):  # the verdict last, where the eye is
         drawn = RichTable(title=table.title, title_justify="left")
         for column, name in enumerate(table.header):
-            drawn.add_column(name, justify="left" if column < 2 else "right", overflow="fold")
+            drawn.add_column(name, justify="left" if column < 2 else "right")
         for line in table.lines:
             drawn.add_row(*line)
         console.print(drawn)
@@ -183,7 +186,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         found = results.read(options.render) if options.render else measure(options, console)
     except (BenchError, KafkaError) as trouble:
-        console.print(f"[red]{trouble}")
+        console.print(str(trouble), style="red", markup=False)
         return 1
     except KeyboardInterrupt:
         console.print("stopped; nothing is left running")
@@ -197,10 +200,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if whole:
         found.write(RESULTS / "latest.json")
     for failed in found.troubles:
-        console.print(f"[red]{failed}")
+        console.print(failed, style="red", markup=False)
     missed = [f"{goal.row}: {goal.subject}" for goal in tables.missed(found)]
     if missed:
-        console.print(f"[red]{len(missed)} gates are missed: {'; '.join(missed)}")
+        console.print(f"{len(missed)} gates are missed: {'; '.join(missed)}", style="red")
     return 1 if found.troubles else 0
 
 

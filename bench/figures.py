@@ -31,11 +31,11 @@ class Style:
 
 
 STYLES: dict[Figure, Style] = {
-    Figure.RATE: Style("per second", 0, more_is_better=True),
+    Figure.RATE: Style("rate", 0, more_is_better=True),
     Figure.P50: Style("p50 ms", 3),
     Figure.P99: Style("p99 ms", 3),
     Figure.P999: Style("p99.9 ms", 3),
-    Figure.CPU: Style("broker CPU µs", 2),
+    Figure.CPU: Style("CPU µs", 2),
     Figure.BUSY: Style("machine µs", 2),
     Figure.READY: Style("ready s", 2),
     Figure.IDLE_RSS: Style("idle RSS MiB", 0),

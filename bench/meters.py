@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.build import BenchError
+
 CPUCLOCK_SCHED = 2  # linux/posix-timers.h
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 FLUSH_BYTES = 512
@@ -18,7 +20,10 @@ def cpu_ns(pid: int) -> int:
     It is utime + stime of /proc/PID/stat, which counts in ticks of 10 ms: too coarse for a round of
     half a second. The process's CPU clock has the same sum in nanoseconds.
     """
-    return time.clock_gettime_ns((~pid << 3) | CPUCLOCK_SCHED)
+    try:
+        return time.clock_gettime_ns((~pid << 3) | CPUCLOCK_SCHED)
+    except OSError:
+        raise BenchError(f"process {pid} is gone") from None
 
 
 def machine_busy_ns() -> int:

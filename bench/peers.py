@@ -101,6 +101,10 @@ class BrokerPeer:
     def take_stall_ms(self) -> float | None:
         return None
 
+    def forget_client(self) -> None:
+        """Before the broker stops: the client would report that it lost it."""
+        self._admin = None
+
     def _client(self) -> AdminClient:
         # Made late: its connection and its threads are not part of an idle broker.
         if self._admin is None:
@@ -110,8 +114,8 @@ class BrokerPeer:
     def _wait(self, future: "Future[None]") -> None:
         try:
             future.result(TOPIC_TIMEOUT_S)
-        except KafkaException as trouble:
-            raise BenchError(f"{self.name}: {trouble}") from None
+        except (KafkaException, TimeoutError) as trouble:
+            raise BenchError(f"{self.name}: {trouble or 'no answer'}") from None
 
 
 class FloorPeer:
@@ -204,13 +208,18 @@ def _ottla(name: Name, folder: Path, stack: ExitStack) -> Peer:
         return [str(OTTLA), "start", *where, *sets]
 
     server = stack.enter_context(serving(command, folder.with_suffix(".out"), is_ready))
-    return BrokerPeer(name, server.pid, server.address, server.ready_s)
+    peer = BrokerPeer(name, server.pid, server.address, server.ready_s)
+    stack.callback(peer.forget_client)
+    return peer
 
 
 def _kafka(folder: Path, stack: ExitStack, names: list[Name]) -> list[Peer]:
     broker = stack.enter_context(kafka_broker(data_dir=folder))
     ready_s = age_s(broker.pid)
-    return [
-        BrokerPeer(name, broker.pid, broker.bootstrap, ready_s, KAFKA_TOPIC_SETTINGS[name])
-        for name in names
-    ]
+    peers: list[Peer] = []
+    for name in names:
+        settings = KAFKA_TOPIC_SETTINGS[name]
+        peer = BrokerPeer(name, broker.pid, broker.bootstrap, ready_s, settings)
+        stack.callback(peer.forget_client)
+        peers.append(peer)
+    return peers

@@ -70,6 +70,7 @@ class Run:
     quick: bool
 
     def __call__(self, rows: Sequence[Row], with_cold: bool, folder: Path) -> None:
+        rows = [row for row in rows if self._peers(row)]
         cold_names = [name for name in COLD_PEERS if name in self.names and with_cold]
         needed = [name for name in self.names if any(name in self._peers(row) for row in rows)]
         cells = sum(len(self._peers(row)) for row in rows)
@@ -107,9 +108,10 @@ class Run:
         name = next((name for name in peers if name in KAFKA_TOPIC_SETTINGS), None)
         if name is None:
             return
-        topic = Topic("break-in")
+        topic, third_s = Topic("break-in"), self.plan.break_in_s / 3
         peers[name].fresh(topic)
-        reqload("-conns", "16")(peers[name], topic, self.plan.break_in_s)
+        for load in (("-tail",), ("-acks", "-1"), ("-mode", "fetch", "-max", "1024")):
+            reqload(*load)(peers[name], topic, third_s)
         peers[name].discard(topic)
 
     def _row(self, row: Row, peers: dict[Name, Peer], scratch: Path) -> None:

@@ -57,29 +57,14 @@ def _measure(one: Stage, repeat_s: float) -> StageResult:
 
 
 def produced_batch() -> bytes:
-    from ottla.records.batch import HEADER_BYTES, BatchHeader, pack_header, seal
-    from ottla.records.kernel import encode_records
+    from ottla.records.batch import Record
+    from ottla.records.record import encode_batch
 
-    now_ms = int(time.time() * 1000)
-    records = encode_records([(0, now_ms, None, VALUE, [])], now_ms)
-    header = BatchHeader(
-        base_offset=0,
-        batch_length=HEADER_BYTES - 12 + len(records),
-        partition_leader_epoch=-1,
-        magic=2,
-        crc=0,
-        attributes=0,
-        last_offset_delta=0,
-        base_timestamp=now_ms,
-        max_timestamp=now_ms,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        record_count=1,
-    )
-    batch = bytearray(pack_header(header) + records)
-    seal(batch)
-    return bytes(batch)
+    return bytes(encode_batch([Record(0, _wall_ms(), None, VALUE)]))
+
+
+def _wall_ms() -> int:
+    return int(time.time() * 1000)
 
 
 @stage("both", "request header, decode")
@@ -118,13 +103,13 @@ def batch_crc() -> Call:
 
 @stage("produce", "batch, every check (CRC included)")
 def batch_check() -> Call:
-    from ottla.records.kernel import check_produced
     from ottla.records.rules import ProduceRules
+    from ottla.records.validate import validate_produced
 
     batch = memoryview(produced_batch())
     rules = ProduceRules(batch_bytes_max=1 << 20)
-    now_ms = int(time.time() * 1000)
-    return lambda: check_produced(batch, rules, 9, now_ms)
+    now_ms = _wall_ms()
+    return lambda: validate_produced(batch, rules, 9, now_ms)
 
 
 @stage("produce", "batch, stamp")
@@ -137,15 +122,10 @@ def batch_stamp() -> Call:
 
 @stage("produce", "append (the system call alone)")
 def append_call() -> Call:
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the call that is timed
-    descriptor = file.fileno()
+    descriptor, path = tempfile.mkstemp()  # open as long as this process
+    os.unlink(path)
     parts = (VALUE[:16], VALUE * 2)
-
-    def append() -> None:
-        assert not file.closed
-        os.pwritev(descriptor, parts, 0)
-
-    return append
+    return lambda: os.pwritev(descriptor, parts, 0)
 
 
 @stage("produce", "response v9, encode")

@@ -21,12 +21,14 @@ class Table:
 
 def all_tables(results: Results) -> list[Table]:
     tables = [*(_group(results, group) for group in GROUPS), _stalls(results), _stages(results)]
-    return [goals(results), *(table for table in tables if table.lines)]
+    return [table for table in (goals(results), *tables) if table.lines]
 
 
 def goals(results: Results) -> Table:
-    header = ["row", "ottla's", "measured", "goal", "", "gate", "", "floor program then"]
-    return Table("Goals and gates", header, [_goal(goal, results) for goal in GOALS])
+    """Those of the rows that were asked for."""
+    header = ["row", "ottla's", "measured", "goal", "", "gate", "", "floor then"]
+    asked = [goal for goal in GOALS if goal.row in results.rows]
+    return Table("Goals and gates", header, [_goal(goal, results) for goal in asked])
 
 
 def missed(results: Results) -> list[Goal]:
@@ -52,11 +54,8 @@ def _goal(goal: Goal, results: Results) -> list[str]:
 
 
 def _group(results: Results, group: Group) -> Table:
-    per = f" a {group.unit}" if group.unit else ""
-    costs = (Figure.CPU, Figure.BUSY)
-    header = ["", "peer"]
-    header += [STYLES[one].label + (per if one in costs else "") for one in group.columns]
-    header += [f"{STYLES[one].label} ÷ Kafka's" for one in group.ratios]
+    header = ["", "peer", *(_label(one, group) for one in group.columns)]
+    header += [f"{STYLES[one].label.split()[0]} ÷ Kafka" for one in group.ratios]
     rows = [(row.name, row.title) for row in ROWS if row.group is group]
     if group is START:
         rows = [(COLD_ROW, "")]
@@ -66,6 +65,12 @@ def _group(results: Results, group: Group) -> Table:
     for title, result in found:
         lines += list(_lines(title, result, group, durable))
     return Table(group.title, [*header, "F µs"] if durable else header, lines)
+
+
+def _label(figure: Figure, group: Group) -> str:
+    per = {Figure.RATE: f"{group.unit}s/s", Figure.CPU: f"CPU µs/{group.unit}"}
+    per[Figure.BUSY] = f"machine µs/{group.unit}"
+    return per.get(figure, STYLES[figure].label)
 
 
 def _lines(title: str, result: RowResult, group: Group, durable: bool) -> Iterator[list[str]]:
@@ -92,7 +97,7 @@ def _stalls(results: Results) -> Table:
             stall_ms = cell.median(Figure.STALL)
             if stall_ms is not None:
                 lines.append([name, peer, written(Figure.STALL, stall_ms)])
-    if not lines:
+    if not lines and any(Name.OTTLA in result.cells for result in results.rows.values()):
         lines = [["every row", Name.OTTLA, NOT_MEASURED]]
     return Table("The loop's longest stall", ["row", "peer", "ms"], lines)
 

@@ -251,9 +251,6 @@ func (c *conn) paced(index, stride int, total int64, origin time.Time) time.Dura
 		c.queue(produceRequest(opt.topic, int(i)%opt.parts, opt.acks, batch(value, 1)))
 		c.write()
 	}
-	if err := c.net.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {
-		die("%v", err)
-	}
 	<-done
 	return late
 }

@@ -104,6 +104,7 @@ func emit(what any) {
 }
 
 func waitGo() {
+	defer func() { watch(answerTimeout + time.Duration(opt.secs*float64(time.Second))) }()
 	if opt.now {
 		return
 	}
@@ -222,13 +223,25 @@ func hold() report {
 	return report{Mode: opt.mode, Seconds: time.Since(start).Seconds()}
 }
 
+// watchdog ends the program when a broker stops answering, so that no bench hangs.
+var watchdog *time.Timer
+
+func watch(allowed time.Duration) {
+	if watchdog != nil {
+		watchdog.Stop()
+	}
+	watchdog = time.AfterFunc(allowed, func() { die("no end after %v: answers are missing", allowed) })
+}
+
 func main() {
 	flags()
+	watch(answerTimeout)
 	modes := map[string]func() report{"produce": load, "fetch": load, "e2e": endToEnd, "hold": hold}
 	run, found := modes[opt.mode]
 	if !found {
 		die("no such mode: %s", opt.mode)
 	}
 	emit(run())
+	watchdog.Stop()
 	waitEnd()
 }

@@ -70,7 +70,7 @@ func (t *tailer) time(first []byte, now time.Duration) {
 
 // waitFor ends the program when records that were acknowledged do not come: they would be lost.
 func (t *tailer) waitFor(total int64) {
-	for deadline := time.Now().Add(answerTimeout); t.seen.Load() < total; {
+	for deadline := time.Now().Add(answerTimeout / 2); t.seen.Load() < total; {
 		if time.Now().After(deadline) {
 			die("tail: %d of %d records came", t.seen.Load(), total)
 		}
