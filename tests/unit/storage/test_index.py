@@ -131,10 +131,11 @@ def test_a_timestamp_that_has_not_risen_is_not_noted_again() -> None:
 def test_the_last_slot_of_a_time_index_is_kept_for_the_roll() -> None:
     index = TimeIndex(0, index_bytes_max=35)
     assert (index.entries_max, OffsetIndex.max_entries(35)) == (2, 4)
-    assert not index.is_full
-    index.maybe_append(1, 0)
-    assert index.is_full
-    index.maybe_append(2, 1)
+    fullness = []
+    for offset in range(2):
+        fullness.append(index.is_full)
+        index.maybe_append(offset + 1, offset)
+    assert fullness == [False, True]
     assert len(index) == 2
 
 

@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.3 said and wrote: see record.py; `kafka-4.3` are files of a stopped broker."""
+"""What Apache Kafka 4.3 said (record.py asked it), and in `kafka-4.3` files of a stopped broker."""
 
 from pathlib import Path
 
