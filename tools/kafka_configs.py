@@ -6,10 +6,16 @@ a real broker what it describes and refuses, and writes its answers under `tests
 """
 
 import argparse
+import importlib
+import io
 import json
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import textwrap
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -28,9 +34,11 @@ from ottla.config_keys import (
     format_value,
     parse_value,
 )
+from tools import kafka
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src" / "ottla" / "config_table.py"
+RECORDED = ROOT / "tests" / "recorded_configs"
 PAGE = ROOT / "docs" / "reference" / "config.md"
 
 DUMP_JAVA = """
@@ -113,21 +121,24 @@ public class DumpConfigs {
 
 def dump() -> dict[str, Any]:
     """What the jars define, as Java tells it."""
-    from tools import kafka
+    found: dict[str, Any] = json.loads(_java(DUMP_JAVA))
+    return found
 
+
+def _java(program: str, asked: str = "") -> str:
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "DumpConfigs.java"
-        source.write_text(DUMP_JAVA)
+        source = Path(folder) / "Ask.java"
+        source.write_text(program)
         done = subprocess.run(
             ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka.jars()}/*", str(source)],
+            input=asked,
             capture_output=True,
             text=True,
             check=False,
         )
     if done.returncode != 0:
-        raise SystemExit(f"Java could not read Kafka's definitions:\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+        raise SystemExit(f"Java could not answer:\n{done.stderr}")
+    return done.stdout
 
 
 def facts(dumped: dict[str, Any]) -> tuple[list[ConfigKey], list[ConfigKey], dict[str, int]]:
@@ -178,51 +189,65 @@ def _valid(found: dict[str, Any] | None) -> Valid | None:
     return forms[found["form"]]()
 
 
+TABLE_HEAD = """\"\"\"Kafka's configuration keys, written from its jars by tools/kafka_configs.py.
+
+Facts only: what a key does here stands in `config_effects.py`.
+\"\"\"
+
+from ottla.config_keys import ConfigKey as K
+from ottla.config_keys import ConfigType, ListForm, ListOf, NonEmpty, OneOf, Range, Update
+
+"""
+
+
 def render_table(broker: list[ConfigKey], topic: list[ConfigKey], units: dict[str, int]) -> str:
-    """The text of `config_table.py`, before ruff lays it out."""
-    head = (
-        '"""Kafka\'s configuration keys, written from its jars by tools/kafka_configs.py.\n'
-        "\n"
-        "Facts only. What a key does here stands in `config_effects.py`.\n"
-        '"""\n\n'
-        "from ottla.config_keys import ConfigKey, ConfigType, ListForm, ListOf, NonEmpty, OneOf,"
-        " Range, Update\n\n"
-    )
-    names = [kind.name for kind in ConfigType if kind is not ConfigType.UNKNOWN]
-    aliases = "".join(f"{name} = ConfigType.{name}\n" for name in names)
-    aliases += "".join(f"{mode.name} = Update.{mode.name}\n" for mode in Update)
-    rows = [
-        f"{title}: tuple[ConfigKey, ...] = (" + "".join(f"{_row(key)}," for key in keys) + ")\n"
-        for title, keys in (("BROKER", broker), ("TOPIC", topic))
-    ]
-    return f"{head}{aliases}\n{rows[0]}\n{rows[1]}\nMILLISECONDS: dict[str, int] = {units!r}\n"
+    """The text of `config_table.py`: a key a line, which no formatter would leave so."""
+    kinds = [f"ConfigType.{kind.name}" for kind in ConfigType if kind is not ConfigType.UNKNOWN]
+    names = [*kinds, "Update.PER_BROKER", "Update.CLUSTER_WIDE"]
+    lines = [f"{name.partition('.')[2]} = {name}" for name in names]
+    lines += ['HIGH = "high"', 'LOW = "low"', "", "# fmt: off"]
+    for title, keys in (("BROKER", broker), ("TOPIC", topic)):
+        lines += [f"{title}: tuple[K, ...] = (", *(_wrapped(_row(key)) for key in keys), ")", ""]
+    lines += ["MILLISECONDS: dict[str, int] = {"]
+    lines += [f"    {_literal(name)}: {times}," for name, times in units.items()]
+    return TABLE_HEAD + "\n".join([*lines, "}", "# fmt: on", ""])
+
+
+def _wrapped(row: str) -> str:
+    parts = textwrap.wrap(f"{row},", 96, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(("      " if at else "    ") + part for at, part in enumerate(parts))
 
 
 def _row(key: ConfigKey) -> str:
-    parts = [repr(key.name), key.kind.name, repr(key.default)]
-    for name in ("valid", "importance", "update", "required", "internal", "synonyms"):
+    parts = [_literal(key.name), key.kind.name, _literal(key.default)]
+    if key.valid is not None:
+        parts.append(_valid_text(key.valid))
+    for name in ("importance", "update", "required", "internal", "synonyms"):
         value = getattr(key, name)
-        if value == ConfigKey._field_defaults[name]:
-            continue
-        if isinstance(value, Update):
-            value = value.name
-        elif name == "valid":
-            value = _valid_text(value)
-        else:
-            value = repr(value)
-        parts.append(f"{name}={value}")
-    return f"ConfigKey({', '.join(parts)})"
+        if value != ConfigKey._field_defaults[name]:
+            parts.append(f"{name}={_literal(value)}")
+    return f"K({', '.join(parts)})"
 
 
 def _valid_text(valid: Valid) -> str:
     if isinstance(valid, ListForm):
         return f"ListForm.{valid.name}"
-    named = [
-        f"{name}={value!r}"
-        for name, value in valid._asdict().items()
-        if value != valid._field_defaults.get(name)
+    given = [
+        f"{name}={_literal(value)}" if at else _literal(value)
+        for at, (name, value) in enumerate(valid._asdict().items())
+        if not at or value != valid._field_defaults[name]
     ]
-    return f"{type(valid).__name__}({', '.join(named)})"
+    return f"{type(valid).__name__}({', '.join(given)})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, Update):
+        return value.name
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' * (len(value) == 1)})"
+    if value in ("high", "low"):
+        return str(value).upper()
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def differences() -> list[str]:
@@ -241,8 +266,7 @@ def differences() -> list[str]:
 
 
 PAGE_HEAD = """# Configuration keys
-
-<!-- Written by `python -m tools.kafka_configs write`: do not edit. -->
+<!-- generated by tools.kafka_configs:render_page -->
 
 Kafka's names, types, defaults and bounds, as Apache Kafka 4.3 defines them. Broker keys come from
 `--config FILE` and `--set key=value`, topic keys with the creation of a topic.
@@ -294,8 +318,6 @@ def _page_table(keys: list[ConfigKey], *, with_about: bool = False) -> str:
 
 def write() -> None:
     TABLE.write_text(render_table(*facts(dump())))
-    for step in (["check", "--fix", "--select=F401", "-q"], ["format", "-q"]):
-        subprocess.run([sys.executable, "-m", "ruff", *step, str(TABLE)], check=True)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(render_page())
 
@@ -310,8 +332,210 @@ def check() -> int:
     return 1 if found else 0
 
 
+ASK_JAVA = """
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.StringReader;
+import java.util.*;
+
+public class AskConfigs {
+    static Object attempt(java.util.concurrent.Callable<Object> call) {
+        try {
+            return call.call();
+        } catch (Exception refused) {
+            return null;
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        ObjectMapper json = new ObjectMapper();
+        Map<String, List<Object>> cases = json.readValue(System.in, Map.class);
+        List<Object> starts = new ArrayList<>();
+        for (Object each : cases.get("static")) {
+            starts.add(attempt(() -> {
+                Properties given = new Properties();
+                given.putAll((Map<String, String>) each);
+                kafka.server.KafkaConfig.fromProps(given);
+                return true;
+            }) != null);
+        }
+        List<Object> loaded = new ArrayList<>();
+        for (Object each : cases.get("properties")) {
+            loaded.add(attempt(() -> {
+                Properties found = new Properties();
+                found.load(new StringReader((String) each));
+                return new TreeMap<>(found);
+            }));
+        }
+        List<Object> doubles = new ArrayList<>();
+        for (Object each : cases.get("doubles")) {
+            doubles.add(attempt(() -> Double.toString(Double.parseDouble((String) each))));
+        }
+        System.out.println(json.writeValueAsString(
+            Map.of("static", starts, "properties", loaded, "doubles", doubles)));
+    }
+}
+"""
+
+
 def record() -> None:
-    raise SystemExit("later")
+    """Ask Kafka everything in `tests/recorded_configs/cases.json`; write down its answers."""
+    cases = json.loads((RECORDED / "cases.json").read_text())
+    asked = {name: cases[name] for name in ("static", "properties", "doubles")}
+    asked["static"] = [cases["static_base"] | case for case in cases["static"]]
+    heard = json.loads(_java(ASK_JAVA, json.dumps(asked)))
+    answers: dict[str, Any] = {
+        name: list(map(list, zip(cases[name], heard[name], strict=True))) for name in heard
+    }
+    answers["create"], answers["describe"] = [], []
+    for scenario in cases["describe"]:
+        with kafka.kafka_broker(scenario["static"], heap="512M") as broker:
+            asker = Asker(broker.port)
+            text = (broker.data_dir / kafka.PROPERTIES_NAME).read_text()
+            described = asker.play(
+                scenario, dict(line.split("=", 1) for line in text.split("\n") if line)
+            )
+            # Ports and folders of this machine and hour are no facts.
+            controller = described["static"]["controller.quorum.bootstrap.servers"]
+            plain = json.dumps(described).replace(str(broker.data_dir), "/data")
+            plain = plain.replace(controller, "127.0.0.1:9093")
+            answers["describe"].append(
+                json.loads(plain.replace(broker.bootstrap, "127.0.0.1:9092"))
+            )
+            if not answers["create"]:
+                answers["create"] = [
+                    [each, asker.create("new", each, True)[0]] for each in cases["create"]
+                ]
+    for name, found in answers.items():
+        lines = ",\n".join(_json_lines(found))
+        (RECORDED / f"{name}.json").write_text(f"[\n{lines}\n]\n")
+
+
+def _json_lines(found: list[Any]) -> Iterable[str]:
+    for each in found:
+        if isinstance(each, dict):
+            parts = (f"{json.dumps(name)}: {_json_rows(value)}" for name, value in each.items())
+            yield "{\n" + ",\n".join(parts) + "\n}"
+        else:
+            yield json.dumps(each)
+
+
+def _json_rows(value: Any) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+
+
+def _kio(name: str) -> tuple[Any, Any]:
+    found = (
+        importlib.import_module(f"kio.schema.{name}.{part}") for part in ("request", "response")
+    )
+    return next(found), next(found)
+
+
+class Asker:
+    """One connection that asks Kafka through kio, an encoder that is not ours."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", port))
+        self.replies = self.connection.makefile("rb")
+
+    def play(self, scenario: dict[str, Any], static: dict[str, str]) -> dict[str, Any]:
+        node = static["node.id"]
+        topics = {}
+        self.alter("", scenario["cluster_wide"])
+        self.alter(node, scenario["per_broker"])
+        for name, overrides in scenario["topics"].items():
+            _, created = self.create(name, overrides, False)
+            topics[name] = overrides, created
+        # The broker follows its metadata log a moment behind the controller's answer.
+        last = list(topics)[-1]
+        while not self.describe(2, last):
+            time.sleep(0.1)
+        # Eligible leader replicas, which we do not finalize, come with an altered key.
+        altered = {row[0]: row[1] for row in self.describe(4, "")}
+        return {
+            "static": static,
+            "cluster_wide": altered | scenario["cluster_wide"],
+            "per_broker": scenario["per_broker"],
+            "broker": self.describe(4, node),
+            "cluster_wide_rows": self.describe(4, ""),
+            "some": self.describe(4, node, ["num.partitions", "missing"], synonyms=False),
+        } | {
+            f"topic {name}": [[overrides], created, self.describe(2, name)]
+            for name, (overrides, created) in topics.items()
+        }
+
+    def describe(
+        self, kind: int, name: str, names: list[str] | None = None, synonyms: bool = True
+    ) -> list[Any]:
+        request, response = _kio("describe_configs.v4")
+        resource = request.DescribeConfigsResource(
+            resource_type=kind, resource_name=name, configuration_keys=names and tuple(names)
+        )
+        asked = request.DescribeConfigsRequest(resources=(resource,), include_synonyms=synonyms)
+        rows = self.ask(asked, response.DescribeConfigsResponse).results[0].configs
+        return sorted(
+            [
+                row.name,
+                row.value,
+                row.config_source,
+                row.read_only,
+                row.is_sensitive,
+                [[each.name, each.value, each.source] for each in row.synonyms],
+                row.config_type,
+            ]
+            for row in rows
+        )
+
+    def create(self, name: str, overrides: dict[str, str], dry: bool) -> tuple[int, list[Any]]:
+        request, response = _kio("create_topics.v7")
+        topic = request.CreatableTopic(
+            name=name,
+            num_partitions=1,
+            replication_factor=1,
+            assignments=(),
+            configs=tuple(
+                request.CreatableTopicConfig(name=key, value=value)
+                for key, value in overrides.items()
+            ),
+        )
+        asked = request.CreateTopicsRequest(topics=(topic,), validate_only=dry)
+        answer = self.ask(asked, response.CreateTopicsResponse).topics[0]
+        rows = answer.configs or ()
+        return int(answer.error_code), [[row.name, row.value, row.config_source] for row in rows]
+
+    def alter(self, name: str, values: dict[str, str]) -> None:
+        request, response = _kio("incremental_alter_configs.v1")
+        resource = request.AlterConfigsResource(
+            resource_type=4,
+            resource_name=name,
+            configs=tuple(
+                request.AlterableConfig(name=key, config_operation=0, value=value)
+                for key, value in values.items()
+            ),
+        )
+        asked = request.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
+        answer = self.ask(asked, response.IncrementalAlterConfigsResponse).responses[0]
+        assert answer.error_code == 0, answer
+
+    def ask(self, asked: Any, answer: Any) -> Any:
+        from kio.serial import entity_reader, entity_writer
+
+        headers: Any = type(asked).__header_schema__, answer.__header_schema__
+        header = headers[0](
+            request_api_key=asked.__api_key__,
+            request_api_version=asked.__version__,
+            correlation_id=1,
+            client_id="ottla",
+        )
+        frame = io.BytesIO()
+        entity_writer(headers[0])(frame, header)
+        entity_writer(type(asked))(frame, asked)
+        self.connection.sendall(struct.pack(">i", len(frame.getvalue())) + frame.getvalue())
+        body = self.replies.read(struct.unpack(">i", self.replies.read(4))[0])
+        _, at = entity_reader(headers[1])(body, 0)
+        found, _ = entity_reader(answer)(body, at)
+        return found
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 """Java's .properties text, as `--config FILE` gives it.
 
 Forty lines instead of a library: the one that is well kept takes 36 ms to import, a seventh of
-the time a broker has to be ready, and the format has not changed since 1995. Recorded answers of
-java.util.Properties hold it.
+the time in which a broker is to be ready, for a format that no longer changes. Recorded answers
+of java.util.Properties hold it.
 """
 
 import re
@@ -32,11 +32,14 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> list[str]:
+    naturals = _LINE_END.split(text)
+    if not naturals[-1]:
+        naturals.pop()
     lines: list[str] = []
     open_line: str | None = None
-    for natural in _LINE_END.split(text):
+    for natural in naturals:
         line = natural.lstrip(_BLANKS)
-        if not open_line and (not line or (open_line is None and line[0] in "#!")):
+        if not open_line and (not line or line[0] in "#!"):
             open_line = None
             continue
         backslashes = len(line) - len(line.rstrip("\\"))
@@ -45,9 +48,7 @@ def _logical_lines(text: str) -> list[str]:
         if not continues:
             lines.append(open_line)
             open_line = None
-    if open_line:
-        lines.append(open_line)
-    return lines
+    return lines if open_line is None else [*lines, open_line]
 
 
 def _unescape(text: str) -> str:
