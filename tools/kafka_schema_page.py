@@ -18,8 +18,8 @@ This is what Ottla can read and write; what a broker *serves* it says in its ans
 
 ## APIs
 
-*Flexible* is the first version with compact lengths and tagged fields (KIP-482). The highest version
-of an API marked *unstable* is one that Kafka itself does not offer unless told to.
+*Flexible* is the first version with compact lengths and tagged fields (KIP-482). The highest one
+of an API that is marked *unstable* Kafka itself does not offer unless told to.
 
 | key | API | versions | flexible | listeners | what for |
 |---|---|---|---|---|---|

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from ottla.protocol.shape import field_facts
 from tools.kafka_schema_jars import (
     FieldDefinition,
     MessageDefinition,
@@ -17,8 +19,6 @@ from tools.kafka_schema_jars import (
     StructDefinition,
     snake_case,
 )
-
-from ottla.protocol.shape import field_facts
 
 ALIASES = {"bool": "boolean", "bytes": "blob", "records": "record_data"}
 BY_JAR = {

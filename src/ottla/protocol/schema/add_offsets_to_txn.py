@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, int64, string
 
 
 class AddOffsetsToTxnRequest(Struct, gc=False):
+    """Says that a transaction will commit offsets of this group."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-4", flexible="3+", key=25, listeners=("broker",)
     )
@@ -19,6 +21,8 @@ class AddOffsetsToTxnRequest(Struct, gc=False):
 
 
 class AddOffsetsToTxnResponse(Struct, gc=False):
+    """Whether the group's offsets partition is now part of the transaction."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-4", flexible="3+", key=25)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

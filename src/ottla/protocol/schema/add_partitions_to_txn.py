@@ -21,6 +21,8 @@ class AddPartitionsToTxnTransaction(Struct, gc=False):
 
 
 class AddPartitionsToTxnRequest(Struct, gc=False):
+    """Makes partitions part of transactions; from version 4 for brokers, in batches."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="3+", key=24, listeners=("broker",)
     )
@@ -48,6 +50,8 @@ class AddPartitionsToTxnResult(Struct, gc=False):
 
 
 class AddPartitionsToTxnResponse(Struct, gc=False):
+    """Which partitions became part of their transaction."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="3+", key=24)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -15,6 +15,8 @@ class Listener(Struct, gc=False):
 
 
 class AddRaftVoterRequest(Struct, gc=False):
+    """Adds a node to the voters of the metadata quorum (KIP-853)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=80, listeners=("controller", "broker")
     )
@@ -28,6 +30,8 @@ class AddRaftVoterRequest(Struct, gc=False):
 
 
 class AddRaftVoterResponse(Struct, gc=False):
+    """Whether the voter was added."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=80)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

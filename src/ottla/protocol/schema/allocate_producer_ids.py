@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, int64
 
 
 class AllocateProducerIdsRequest(Struct, gc=False):
+    """A broker asks the controller for a block of producer ids."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=67, listeners=("controller",)
     )
@@ -17,6 +19,8 @@ class AllocateProducerIdsRequest(Struct, gc=False):
 
 
 class AllocateProducerIdsResponse(Struct, gc=False):
+    """The block: its first id and how many follow."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=67)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -24,6 +24,8 @@ class AlterClientQuotasRequestEntryData(Struct, gc=False):
 
 
 class AlterClientQuotasRequest(Struct, gc=False):
+    """Sets and removes quotas of users, clients and addresses."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="1+", key=49, listeners=("broker", "controller")
     )
@@ -44,6 +46,8 @@ class AlterClientQuotasResponseEntryData(Struct, gc=False):
 
 
 class AlterClientQuotasResponse(Struct, gc=False):
+    """What became of each change of a quota."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="1+", key=49)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -19,6 +19,8 @@ class AlterConfigsResource(Struct, gc=False):
 
 
 class AlterConfigsRequest(Struct, gc=False):
+    """Replaces all dynamic configs of a resource at once; the incremental form is better."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="2+", key=33, listeners=("broker", "controller")
     )
@@ -35,6 +37,8 @@ class AlterConfigsResourceResponse(Struct, gc=False):
 
 
 class AlterConfigsResponse(Struct, gc=False):
+    """What became of each resource's configs."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="2+", key=33)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

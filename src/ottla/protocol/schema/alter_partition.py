@@ -28,6 +28,8 @@ class AlterPartitionRequestTopicData(Struct, gc=False):
 
 
 class AlterPartitionRequest(Struct, gc=False):
+    """A leader proposes a new ISR to the controller."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="2-3", flexible="0+", key=56, listeners=("controller",)
     )
@@ -53,6 +55,8 @@ class AlterPartitionResponseTopicData(Struct, gc=False):
 
 
 class AlterPartitionResponse(Struct, gc=False):
+    """The partition state that holds after the proposal, accepted or not."""
+
     WIRE: ClassVar[Message] = Message("response", versions="2-3", flexible="0+", key=56)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

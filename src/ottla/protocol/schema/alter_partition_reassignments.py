@@ -18,6 +18,8 @@ class ReassignableTopic(Struct, gc=False):
 
 
 class AlterPartitionReassignmentsRequest(Struct, gc=False):
+    """Begins, or with null replicas cancels, moves of partitions to other brokers."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=45, listeners=("broker", "controller")
     )
@@ -39,6 +41,8 @@ class ReassignableTopicResponse(Struct, gc=False):
 
 
 class AlterPartitionReassignmentsResponse(Struct, gc=False):
+    """Which moves were accepted."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=45)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

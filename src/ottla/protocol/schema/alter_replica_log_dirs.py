@@ -18,6 +18,8 @@ class AlterReplicaLogDir(Struct, gc=False):
 
 
 class AlterReplicaLogDirsRequest(Struct, gc=False):
+    """Moves replicas to other directories of the same broker."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="2+", key=34, listeners=("broker",)
     )
@@ -36,6 +38,8 @@ class AlterReplicaLogDirTopicResult(Struct, gc=False):
 
 
 class AlterReplicaLogDirsResponse(Struct, gc=False):
+    """Which moves between directories were accepted."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="2+", key=34)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -19,6 +19,8 @@ class AlterShareGroupOffsetsRequestTopic(Struct, gc=False):
 
 
 class AlterShareGroupOffsetsRequest(Struct, gc=False):
+    """Sets the start offsets of a share group that nobody uses just now."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=91, listeners=("broker",)
     )
@@ -40,6 +42,8 @@ class AlterShareGroupOffsetsResponseTopic(Struct, gc=False):
 
 
 class AlterShareGroupOffsetsResponse(Struct, gc=False):
+    """Which start offsets were set."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=91)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -21,6 +21,8 @@ class ScramCredentialUpsertion(Struct, gc=False):
 
 
 class AlterUserScramCredentialsRequest(Struct, gc=False):
+    """Writes and deletes users' SCRAM credentials, already salted."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=51, listeners=("broker", "controller")
     )
@@ -36,6 +38,8 @@ class AlterUserScramCredentialsResult(Struct, gc=False):
 
 
 class AlterUserScramCredentialsResponse(Struct, gc=False):
+    """What became of each user's credentials."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=51)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -23,6 +23,8 @@ class AssignReplicasToDirsRequestDirectoryData(Struct, gc=False):
 
 
 class AssignReplicasToDirsRequest(Struct, gc=False):
+    """A broker tells the controller in which directory each replica lies (KIP-858)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=73, listeners=("controller",)
     )
@@ -48,6 +50,8 @@ class AssignReplicasToDirsResponseDirectoryData(Struct, gc=False):
 
 
 class AssignReplicasToDirsResponse(Struct, gc=False):
+    """Which placements the controller took note of."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=73)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -27,6 +27,8 @@ class LeaderEndpoint(Struct, gc=False):
 
 
 class BeginQuorumEpochRequest(Struct, gc=False):
+    """A new leader of the quorum makes itself known to the voters."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="1+", key=53, listeners=("controller",)
     )
@@ -56,6 +58,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class BeginQuorumEpochResponse(Struct, gc=False):
+    """Whether the voter follows this leader, or knows a newer one."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="1+", key=53)
 
     error_code: Annotated[int16, Wire("0+")] = 0

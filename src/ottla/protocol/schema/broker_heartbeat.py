@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int16, int32, int64, uu
 
 
 class BrokerHeartbeatRequest(Struct, gc=False):
+    """A broker says that it lives, and asks to be unfenced or to shut down."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="0+", key=63, listeners=("controller",)
     )
@@ -22,6 +24,8 @@ class BrokerHeartbeatRequest(Struct, gc=False):
 
 
 class BrokerHeartbeatResponse(Struct, gc=False):
+    """How the controller sees the broker: caught up, fenced, free to stop."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="0+", key=63)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

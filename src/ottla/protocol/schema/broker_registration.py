@@ -22,6 +22,8 @@ class Feature(Struct, gc=False):
 
 
 class BrokerRegistrationRequest(Struct, gc=False):
+    """A broker introduces itself with its endpoints, features and directories."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-4", flexible="0+", key=62, listeners=("controller",)
     )
@@ -38,6 +40,8 @@ class BrokerRegistrationRequest(Struct, gc=False):
 
 
 class BrokerRegistrationResponse(Struct, gc=False):
+    """The epoch under which the broker is registered."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-4", flexible="0+", key=62)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int8, int16, int32, str
 
 
 class ConsumerGroupDescribeRequest(Struct, gc=False):
+    """Asks about groups of the consumer protocol (KIP-848)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=69, listeners=("broker",)
     )
@@ -54,6 +56,8 @@ class DescribedGroup(Struct, gc=False):
 
 
 class ConsumerGroupDescribeResponse(Struct, gc=False):
+    """The state, members and assignments of those groups."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=69)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

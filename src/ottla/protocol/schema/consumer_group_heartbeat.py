@@ -14,6 +14,8 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct, gc=False):
 
 
 class ConsumerGroupHeartbeatRequest(Struct, gc=False):
+    """A member joins, leaves, or says what it has taken and given up (KIP-848)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=68, listeners=("broker",)
     )
@@ -44,6 +46,8 @@ class Assignment(Struct, gc=False):
 
 
 class ConsumerGroupHeartbeatResponse(Struct, gc=False):
+    """The member's epoch and, when it changed, its assignment."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=68)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

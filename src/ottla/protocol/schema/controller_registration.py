@@ -22,6 +22,8 @@ class Feature(Struct, gc=False):
 
 
 class ControllerRegistrationRequest(Struct, gc=False):
+    """A controller introduces itself to the active one."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=70, listeners=("controller",)
     )
@@ -34,6 +36,8 @@ class ControllerRegistrationRequest(Struct, gc=False):
 
 
 class ControllerRegistrationResponse(Struct, gc=False):
+    """Whether the controller is registered."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=70)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

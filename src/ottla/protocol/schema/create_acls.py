@@ -18,6 +18,8 @@ class AclCreation(Struct, gc=False):
 
 
 class CreateAclsRequest(Struct, gc=False):
+    """Adds access rules."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-3", flexible="2+", key=30, listeners=("broker", "controller")
     )
@@ -31,6 +33,8 @@ class AclCreationResult(Struct, gc=False):
 
 
 class CreateAclsResponse(Struct, gc=False):
+    """Which rules were added."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-3", flexible="2+", key=30)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -13,6 +13,8 @@ class CreatableRenewers(Struct, gc=False):
 
 
 class CreateDelegationTokenRequest(Struct, gc=False):
+    """Asks for a token that acts for a user."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-3", flexible="2+", key=38, listeners=("broker", "controller")
     )
@@ -24,6 +26,8 @@ class CreateDelegationTokenRequest(Struct, gc=False):
 
 
 class CreateDelegationTokenResponse(Struct, gc=False):
+    """The token, its secret and how long it lives."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-3", flexible="2+", key=38)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -18,6 +18,8 @@ class CreatePartitionsTopic(Struct, gc=False):
 
 
 class CreatePartitionsRequest(Struct, gc=False):
+    """Gives topics more partitions."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-3", flexible="2+", key=37, listeners=("broker", "controller")
     )
@@ -34,6 +36,8 @@ class CreatePartitionsTopicResult(Struct, gc=False):
 
 
 class CreatePartitionsResponse(Struct, gc=False):
+    """Which topics got their partitions."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-3", flexible="2+", key=37)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

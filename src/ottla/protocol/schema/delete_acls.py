@@ -18,6 +18,8 @@ class DeleteAclsFilter(Struct, gc=False):
 
 
 class DeleteAclsRequest(Struct, gc=False):
+    """Removes the access rules that match any of the filters."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-3", flexible="2+", key=31, listeners=("broker", "controller")
     )
@@ -44,6 +46,8 @@ class DeleteAclsFilterResult(Struct, gc=False):
 
 
 class DeleteAclsResponse(Struct, gc=False):
+    """The rules that each filter removed."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-3", flexible="2+", key=31)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

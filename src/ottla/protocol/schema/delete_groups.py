@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string
 
 
 class DeleteGroupsRequest(Struct, gc=False):
+    """Deletes groups that have no members."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="2+", key=42, listeners=("broker",)
     )
@@ -21,6 +23,8 @@ class DeletableGroupResult(Struct, gc=False):
 
 
 class DeleteGroupsResponse(Struct, gc=False):
+    """Which groups were deleted."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="2+", key=42)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -18,6 +18,8 @@ class DeleteRecordsTopic(Struct, gc=False):
 
 
 class DeleteRecordsRequest(Struct, gc=False):
+    """Moves up the log start, so that earlier records are gone."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="2+", key=21, listeners=("broker",)
     )
@@ -38,6 +40,8 @@ class DeleteRecordsTopicResult(Struct, gc=False):
 
 
 class DeleteRecordsResponse(Struct, gc=False):
+    """The log start of each partition afterwards."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="2+", key=21)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -13,6 +13,8 @@ class DeleteShareGroupOffsetsRequestTopic(Struct, gc=False):
 
 
 class DeleteShareGroupOffsetsRequest(Struct, gc=False):
+    """Forgets a share group's place in topics."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=92, listeners=("broker",)
     )
@@ -29,6 +31,8 @@ class DeleteShareGroupOffsetsResponseTopic(Struct, gc=False):
 
 
 class DeleteShareGroupOffsetsResponse(Struct, gc=False):
+    """Which topics the share group forgot."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=92)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -18,6 +18,8 @@ class DeleteStateData(Struct, gc=False):
 
 
 class DeleteShareGroupStateRequest(Struct, gc=False):
+    """Drops the state of share partitions at their share coordinator."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=86, listeners=("broker",)
     )
@@ -38,6 +40,8 @@ class DeleteStateResult(Struct, gc=False):
 
 
 class DeleteShareGroupStateResponse(Struct, gc=False):
+    """Which share partitions' states were dropped."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=86)
 
     results: Annotated[list[DeleteStateResult], Wire("0+")] = []

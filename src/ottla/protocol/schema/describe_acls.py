@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int8, int16, int32, string
 
 
 class DescribeAclsRequest(Struct, gc=False):
+    """Asks for the access rules that match a filter."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-3", flexible="2+", key=29, listeners=("broker", "controller")
     )
@@ -36,6 +38,8 @@ class DescribeAclsResource(Struct, gc=False):
 
 
 class DescribeAclsResponse(Struct, gc=False):
+    """The rules, by resource."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-3", flexible="2+", key=29)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

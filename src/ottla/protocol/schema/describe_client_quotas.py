@@ -14,6 +14,8 @@ class ComponentData(Struct, gc=False):
 
 
 class DescribeClientQuotasRequest(Struct, gc=False):
+    """Asks for the quotas that match."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="1+", key=48, listeners=("broker",)
     )
@@ -38,6 +40,8 @@ class EntryData(Struct, gc=False):
 
 
 class DescribeClientQuotasResponse(Struct, gc=False):
+    """The quotas, by whom they bind."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="1+", key=48)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

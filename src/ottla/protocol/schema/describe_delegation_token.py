@@ -13,6 +13,8 @@ class DescribeDelegationTokenOwner(Struct, gc=False):
 
 
 class DescribeDelegationTokenRequest(Struct, gc=False):
+    """Asks for the tokens of some owners, or of all."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-3", flexible="2+", key=41, listeners=("broker", "controller")
     )
@@ -39,6 +41,8 @@ class DescribedDelegationToken(Struct, gc=False):
 
 
 class DescribeDelegationTokenResponse(Struct, gc=False):
+    """The tokens that the caller may see."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-3", flexible="2+", key=41)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, blob, boolean, int16, int32, str
 
 
 class DescribeGroupsRequest(Struct, gc=False):
+    """Asks about groups of the classic protocol."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-6", flexible="5+", key=15, listeners=("broker",)
     )
@@ -37,6 +39,8 @@ class DescribedGroup(Struct, gc=False):
 
 
 class DescribeGroupsResponse(Struct, gc=False):
+    """The state, protocol and members of those groups."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-6", flexible="5+", key=15)
 
     throttle_time_ms: Annotated[int32, Wire("1+", ignorable=True)] = 0

@@ -13,6 +13,8 @@ class DescribableLogDirTopic(Struct, gc=False):
 
 
 class DescribeLogDirsRequest(Struct, gc=False):
+    """Asks a broker about its directories, and some or all replicas in them."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-5", flexible="2+", key=35, listeners=("broker",)
     )
@@ -42,6 +44,8 @@ class DescribeLogDirsResult(Struct, gc=False):
 
 
 class DescribeLogDirsResponse(Struct, gc=False):
+    """Each directory's space, and the size and lag of each replica."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-5", flexible="2+", key=35)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -13,6 +13,8 @@ class TopicRequest(Struct, gc=False):
 
 
 class DescribeProducersRequest(Struct, gc=False):
+    """Asks a leader which producers it remembers for its partitions."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=61, listeners=("broker",)
     )
@@ -42,6 +44,8 @@ class TopicResponse(Struct, gc=False):
 
 
 class DescribeProducersResponse(Struct, gc=False):
+    """The producers, their last sequence and open transaction."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=61)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

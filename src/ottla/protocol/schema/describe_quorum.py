@@ -18,6 +18,8 @@ class DescribeQuorumRequestTopicData(Struct, gc=False):
 
 
 class DescribeQuorumRequest(Struct, gc=False):
+    """Asks the quorum's leader how its voters and observers keep up."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="0+", key=55, listeners=("broker", "controller")
     )
@@ -61,6 +63,8 @@ class Node(Struct, gc=False):
 
 
 class DescribeQuorumResponse(Struct, gc=False):
+    """The leader, its epoch, and how far each replica has come."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="0+", key=55)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -21,6 +21,8 @@ class DescribeShareGroupOffsetsRequestGroup(Struct, gc=False):
 
 
 class DescribeShareGroupOffsetsRequest(Struct, gc=False):
+    """Asks where share groups begin in each partition."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=90, listeners=("broker",)
     )
@@ -51,6 +53,8 @@ class DescribeShareGroupOffsetsResponseGroup(Struct, gc=False):
 
 
 class DescribeShareGroupOffsetsResponse(Struct, gc=False):
+    """The start offset and lag of each share partition."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=90)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -18,6 +18,8 @@ class DescribeTopicPartitionsRequestCursor(Struct, gc=False):
 
 
 class DescribeTopicPartitionsRequest(Struct, gc=False):
+    """Asks about topics in pages, with a cursor (KIP-966)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=75, listeners=("broker",)
     )
@@ -54,6 +56,8 @@ class DescribeTopicPartitionsResponseCursor(Struct, gc=False):
 
 
 class DescribeTopicPartitionsResponse(Struct, gc=False):
+    """One page of partitions, and where the next begins."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=75)
 
     throttle_time_ms: Annotated[int32, Wire("0+", ignorable=True)] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, int64, string
 
 
 class DescribeTransactionsRequest(Struct, gc=False):
+    """Asks a coordinator about transactional ids."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=65, listeners=("broker",)
     )
@@ -32,6 +34,8 @@ class TransactionState(Struct, gc=False):
 
 
 class DescribeTransactionsResponse(Struct, gc=False):
+    """The state, producer and partitions of each transaction."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=65)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

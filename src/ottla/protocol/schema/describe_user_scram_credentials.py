@@ -12,6 +12,8 @@ class UserName(Struct, gc=False):
 
 
 class DescribeUserScramCredentialsRequest(Struct, gc=False):
+    """Asks which SCRAM credentials users have."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=50, listeners=("broker", "controller")
     )
@@ -32,6 +34,8 @@ class DescribeUserScramCredentialsResult(Struct, gc=False):
 
 
 class DescribeUserScramCredentialsResponse(Struct, gc=False):
+    """The mechanisms and iterations of each user; never a secret."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=50)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -13,6 +13,8 @@ class TopicPartitions(Struct, gc=False):
 
 
 class ElectLeadersRequest(Struct, gc=False):
+    """Asks for elections, of preferred leaders or of unclean ones."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="2+", key=43, listeners=("broker", "controller")
     )
@@ -34,6 +36,8 @@ class ReplicaElectionResult(Struct, gc=False):
 
 
 class ElectLeadersResponse(Struct, gc=False):
+    """What became of each election."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="2+", key=43)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

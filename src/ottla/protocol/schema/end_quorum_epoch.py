@@ -33,6 +33,8 @@ class LeaderEndpoint(Struct, gc=False):
 
 
 class EndQuorumEpochRequest(Struct, gc=False):
+    """A leader of the quorum resigns and says who should try next."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="1+", key=54, listeners=("controller",)
     )
@@ -61,6 +63,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class EndQuorumEpochResponse(Struct, gc=False):
+    """Whether the voter knew that leader and epoch."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="1+", key=54)
 
     error_code: Annotated[int16, Wire("0+")] = 0

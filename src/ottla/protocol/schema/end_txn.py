@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int16, int32, int64, st
 
 
 class EndTxnRequest(Struct, gc=False):
+    """Commits or aborts a transaction."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="3+", key=26, listeners=("broker",)
     )
@@ -19,6 +21,8 @@ class EndTxnRequest(Struct, gc=False):
 
 
 class EndTxnResponse(Struct, gc=False):
+    """Whether it ended and, since version 5, the epoch for the next one."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="3+", key=26)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

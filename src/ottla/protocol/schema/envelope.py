@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, blob, int16
 
 
 class EnvelopeRequest(Struct, gc=False):
+    """A broker forwards a client's request, and says who the client is (KIP-590)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=58, listeners=("controller",)
     )
@@ -18,6 +20,8 @@ class EnvelopeRequest(Struct, gc=False):
 
 
 class EnvelopeResponse(Struct, gc=False):
+    """The answer to the request inside the envelope."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=58)
 
     response_data: Annotated[blob | None, Wire("0+", nullable="0+")] = None

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, blob, int16, int32, int64
 
 
 class ExpireDelegationTokenRequest(Struct, gc=False):
+    """Changes when a token ends; a negative time ends it now."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="2+", key=40, listeners=("broker", "controller")
     )
@@ -17,6 +19,8 @@ class ExpireDelegationTokenRequest(Struct, gc=False):
 
 
 class ExpireDelegationTokenResponse(Struct, gc=False):
+    """When the token ends now."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="2+", key=40)
 
     error_code: Annotated[int16, Wire("0+")] = 0

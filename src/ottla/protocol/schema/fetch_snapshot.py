@@ -39,6 +39,8 @@ class FetchSnapshotRequestTopicSnapshot(Struct, gc=False):
 
 
 class FetchSnapshotRequest(Struct, gc=False):
+    """Asks the quorum's leader for a piece of a snapshot."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=59, listeners=("controller",)
     )
@@ -85,6 +87,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class FetchSnapshotResponse(Struct, gc=False):
+    """A piece of a snapshot, from a position in its file."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=59)
 
     throttle_time_ms: Annotated[int32, Wire("0+", ignorable=True)] = 0

@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int8, int16, int32, str
 
 
 class GetTelemetrySubscriptionsRequest(Struct, gc=False):
+    """A client asks which of its metrics the cluster wants (KIP-714)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=71, listeners=("broker",)
     )
@@ -17,6 +19,8 @@ class GetTelemetrySubscriptionsRequest(Struct, gc=False):
 
 
 class GetTelemetrySubscriptionsResponse(Struct, gc=False):
+    """The metrics wanted, how often, and in which compression."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=71)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

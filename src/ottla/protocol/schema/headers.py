@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string
 
 
 class RequestHeader(Struct, gc=False):
+    """Before each request: which API, which version, and an id that the answer repeats."""
+
     WIRE: ClassVar[Message] = Message("header", versions="1-2", flexible="2+")
 
     request_api_key: Annotated[int16, Wire("0+")] = 0
@@ -17,6 +19,8 @@ class RequestHeader(Struct, gc=False):
 
 
 class ResponseHeader(Struct, gc=False):
+    """Before each response: the id of its request."""
+
     WIRE: ClassVar[Message] = Message("header", versions="0-1", flexible="1+")
 
     correlation_id: Annotated[int32, Wire("0+")] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string
 
 
 class HeartbeatRequest(Struct, gc=False):
+    """A member of a classic group says that it lives."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-4", flexible="4+", key=12, listeners=("broker",)
     )
@@ -19,6 +21,8 @@ class HeartbeatRequest(Struct, gc=False):
 
 
 class HeartbeatResponse(Struct, gc=False):
+    """Whether the member may go on, or must join again."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-4", flexible="4+", key=12)
 
     throttle_time_ms: Annotated[int32, Wire("1+", ignorable=True)] = 0

@@ -20,6 +20,8 @@ class AlterConfigsResource(Struct, gc=False):
 
 
 class IncrementalAlterConfigsRequest(Struct, gc=False):
+    """Sets, deletes, appends to and subtracts from single configs."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="1+", key=44, listeners=("broker", "controller")
     )
@@ -36,6 +38,8 @@ class AlterConfigsResourceResponse(Struct, gc=False):
 
 
 class IncrementalAlterConfigsResponse(Struct, gc=False):
+    """What became of each resource's configs."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="1+", key=44)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -20,6 +20,8 @@ class InitializeStateData(Struct, gc=False):
 
 
 class InitializeShareGroupStateRequest(Struct, gc=False):
+    """Begins the state of share partitions at their share coordinator."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=83, listeners=("broker",)
     )
@@ -40,6 +42,8 @@ class InitializeStateResult(Struct, gc=False):
 
 
 class InitializeShareGroupStateResponse(Struct, gc=False):
+    """Which share partitions have a state now."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=83)
 
     results: Annotated[list[InitializeStateResult], Wire("0+")] = []

@@ -13,6 +13,8 @@ class JoinGroupRequestProtocol(Struct, gc=False):
 
 
 class JoinGroupRequest(Struct, gc=False):
+    """Joins a classic group and names the assignors that the member can follow."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-9", flexible="6+", key=11, listeners=("broker",)
     )
@@ -34,6 +36,8 @@ class JoinGroupResponseMember(Struct, gc=False):
 
 
 class JoinGroupResponse(Struct, gc=False):
+    """The generation and, for its leader, all members' subscriptions."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-9", flexible="6+", key=11)
 
     throttle_time_ms: Annotated[int32, Wire("2+", ignorable=True)] = 0

@@ -14,6 +14,8 @@ class MemberIdentity(Struct, gc=False):
 
 
 class LeaveGroupRequest(Struct, gc=False):
+    """Takes members out of a classic group."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="4+", key=13, listeners=("broker",)
     )
@@ -30,6 +32,8 @@ class MemberResponse(Struct, gc=False):
 
 
 class LeaveGroupResponse(Struct, gc=False):
+    """Which members left."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="4+", key=13)
 
     throttle_time_ms: Annotated[int32, Wire("1+", ignorable=True)] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int8, int16, int32, string
 
 
 class ListConfigResourcesRequest(Struct, gc=False):
+    """Asks which resources of some types have configs."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=74, listeners=("broker",)
     )
@@ -21,6 +23,8 @@ class ConfigResource(Struct, gc=False):
 
 
 class ListConfigResourcesResponse(Struct, gc=False):
+    """The names and types of those resources."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=74)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

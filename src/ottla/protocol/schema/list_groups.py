@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string
 
 
 class ListGroupsRequest(Struct, gc=False):
+    """Asks a broker for the groups that it coordinates."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="3+", key=16, listeners=("broker",)
     )
@@ -24,6 +26,8 @@ class ListedGroup(Struct, gc=False):
 
 
 class ListGroupsResponse(Struct, gc=False):
+    """The groups, with protocol, state and type."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="3+", key=16)
 
     throttle_time_ms: Annotated[int32, Wire("1+", ignorable=True)] = 0

@@ -13,6 +13,8 @@ class ListPartitionReassignmentsTopics(Struct, gc=False):
 
 
 class ListPartitionReassignmentsRequest(Struct, gc=False):
+    """Asks which partitions are on the move."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=46, listeners=("broker", "controller")
     )
@@ -36,6 +38,8 @@ class OngoingTopicReassignment(Struct, gc=False):
 
 
 class ListPartitionReassignmentsResponse(Struct, gc=False):
+    """The replicas, old and new, of partitions on the move."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=46)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, int64, string
 
 
 class ListTransactionsRequest(Struct, gc=False):
+    """Asks a coordinator for transactions by state, producer, age or name."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="0+", key=66, listeners=("broker",)
     )
@@ -25,6 +27,8 @@ class TransactionState(Struct, gc=False):
 
 
 class ListTransactionsResponse(Struct, gc=False):
+    """The transactions that match."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="0+", key=66)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -22,6 +22,8 @@ class OffsetCommitRequestTopic(Struct, gc=False):
 
 
 class OffsetCommitRequest(Struct, gc=False):
+    """Stores how far a group has read."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="2-10", flexible="8+", key=8, listeners=("broker",)
     )
@@ -46,6 +48,8 @@ class OffsetCommitResponseTopic(Struct, gc=False):
 
 
 class OffsetCommitResponse(Struct, gc=False):
+    """Which offsets were stored."""
+
     WIRE: ClassVar[Message] = Message("response", versions="2-10", flexible="8+", key=8)
 
     throttle_time_ms: Annotated[int32, Wire("3+", ignorable=True)] = 0

@@ -17,6 +17,8 @@ class OffsetDeleteRequestTopic(Struct, gc=False):
 
 
 class OffsetDeleteRequest(Struct, gc=False):
+    """Forgets how far a group has read in partitions."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="none", key=47, listeners=("broker",)
     )
@@ -36,6 +38,8 @@ class OffsetDeleteResponseTopic(Struct, gc=False):
 
 
 class OffsetDeleteResponse(Struct, gc=False):
+    """Which offsets were forgotten."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="none", key=47)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -27,6 +27,8 @@ class OffsetFetchRequestGroup(Struct, gc=False):
 
 
 class OffsetFetchRequest(Struct, gc=False):
+    """Asks how far groups have read."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-10", flexible="6+", key=9, listeners=("broker",)
     )
@@ -71,6 +73,8 @@ class OffsetFetchResponseGroup(Struct, gc=False):
 
 
 class OffsetFetchResponse(Struct, gc=False):
+    """The stored offsets, -1 where there is none."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-10", flexible="6+", key=9)
 
     throttle_time_ms: Annotated[int32, Wire("3+", ignorable=True)] = 0

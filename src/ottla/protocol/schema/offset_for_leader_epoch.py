@@ -19,6 +19,8 @@ class OffsetForLeaderTopic(Struct, gc=False):
 
 
 class OffsetForLeaderEpochRequest(Struct, gc=False):
+    """Asks where a leader epoch ends, so that a log can be cut where it diverged."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="2-4", flexible="4+", key=23, listeners=("broker",)
     )
@@ -40,6 +42,8 @@ class OffsetForLeaderTopicResult(Struct, gc=False):
 
 
 class OffsetForLeaderEpochResponse(Struct, gc=False):
+    """The last epoch not above the one asked for, and its end."""
+
     WIRE: ClassVar[Message] = Message("response", versions="2-4", flexible="4+", key=23)
 
     throttle_time_ms: Annotated[int32, Wire("2+", ignorable=True)] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, boolean, string
 
 
 class DefaultPrincipalData(Struct, gc=False):
+    """Who sent a request that comes in an envelope."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="0+")
 
     type: Annotated[string, Wire("0+")] = ""

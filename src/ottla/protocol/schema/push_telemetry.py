@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, blob, boolean, int8, int16, int3
 
 
 class PushTelemetryRequest(Struct, gc=False):
+    """A client delivers the metrics that were asked of it (KIP-714)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=72, listeners=("broker",)
     )
@@ -21,6 +23,8 @@ class PushTelemetryRequest(Struct, gc=False):
 
 
 class PushTelemetryResponse(Struct, gc=False):
+    """Whether the metrics were taken."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=72)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

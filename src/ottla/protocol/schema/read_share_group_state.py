@@ -19,6 +19,8 @@ class ReadStateData(Struct, gc=False):
 
 
 class ReadShareGroupStateRequest(Struct, gc=False):
+    """A share-partition leader reads its state back from the share coordinator."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=84, listeners=("broker",)
     )
@@ -49,6 +51,8 @@ class ReadStateResult(Struct, gc=False):
 
 
 class ReadShareGroupStateResponse(Struct, gc=False):
+    """The state: start offset and what happened to records after it."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=84)
 
     results: Annotated[list[ReadStateResult], Wire("0+")] = []

@@ -19,6 +19,8 @@ class ReadStateSummaryData(Struct, gc=False):
 
 
 class ReadShareGroupStateSummaryRequest(Struct, gc=False):
+    """Reads only the start of each share partition's state."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=87, listeners=("broker",)
     )
@@ -43,6 +45,8 @@ class ReadStateSummaryResult(Struct, gc=False):
 
 
 class ReadShareGroupStateSummaryResponse(Struct, gc=False):
+    """The start offset and epochs, without the records' states."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=87)
 
     results: Annotated[list[ReadStateSummaryResult], Wire("0+")] = []

@@ -20,6 +20,8 @@ from ottla.protocol.facts import (
 
 
 class ConsumerGroupCurrentMemberAssignmentKey(Struct, gc=False):
+    """What a member of a consumer group holds now."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=8)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -27,6 +29,8 @@ class ConsumerGroupCurrentMemberAssignmentKey(Struct, gc=False):
 
 
 class ConsumerGroupMemberMetadataKey(Struct, gc=False):
+    """What a member of a consumer group said of itself."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=5)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -34,18 +38,24 @@ class ConsumerGroupMemberMetadataKey(Struct, gc=False):
 
 
 class ConsumerGroupMetadataKey(Struct, gc=False):
+    """A consumer group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=3)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class ConsumerGroupPartitionMetadataKey(Struct, gc=False):
+    """The topics that a consumer group is subscribed to; no longer written."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=4)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class ConsumerGroupRegularExpressionKey(Struct, gc=False):
+    """A regular expression that members subscribe with."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=16)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -53,6 +63,8 @@ class ConsumerGroupRegularExpressionKey(Struct, gc=False):
 
 
 class ConsumerGroupTargetAssignmentMemberKey(Struct, gc=False):
+    """What a member of a consumer group is meant to hold."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=7)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -60,18 +72,24 @@ class ConsumerGroupTargetAssignmentMemberKey(Struct, gc=False):
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Struct, gc=False):
+    """The target assignment of a consumer group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=6)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class GroupMetadataKey(Struct, gc=False):
+    """A classic group."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=2)
 
     group: Annotated[string, Wire("0")] = ""
 
 
 class LegacyOffsetCommitKey(Struct, gc=False):
+    """A committed offset, in the first form."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=0)
 
     group: Annotated[string, Wire("0")] = ""
@@ -80,6 +98,8 @@ class LegacyOffsetCommitKey(Struct, gc=False):
 
 
 class OffsetCommitKey(Struct, gc=False):
+    """How far a group has read in one partition."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=1)
 
     group: Annotated[string, Wire("0")] = ""
@@ -88,6 +108,8 @@ class OffsetCommitKey(Struct, gc=False):
 
 
 class ShareGroupCurrentMemberAssignmentKey(Struct, gc=False):
+    """What a member of a share group holds now."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=14)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -95,6 +117,8 @@ class ShareGroupCurrentMemberAssignmentKey(Struct, gc=False):
 
 
 class ShareGroupMemberMetadataKey(Struct, gc=False):
+    """What a member of a share group said of itself."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=10)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -102,18 +126,24 @@ class ShareGroupMemberMetadataKey(Struct, gc=False):
 
 
 class ShareGroupMetadataKey(Struct, gc=False):
+    """A share group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=11)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class ShareGroupStatePartitionMetadataKey(Struct, gc=False):
+    """Which share partitions a share group has a state for."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=15)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class ShareGroupTargetAssignmentMemberKey(Struct, gc=False):
+    """What a member of a share group is meant to hold."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=13)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -121,12 +151,16 @@ class ShareGroupTargetAssignmentMemberKey(Struct, gc=False):
 
 
 class ShareGroupTargetAssignmentMetadataKey(Struct, gc=False):
+    """The target assignment of a share group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=12)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class StreamsGroupCurrentMemberAssignmentKey(Struct, gc=False):
+    """Which tasks a member of a Streams group holds now."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=22)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -134,6 +168,8 @@ class StreamsGroupCurrentMemberAssignmentKey(Struct, gc=False):
 
 
 class StreamsGroupMemberMetadataKey(Struct, gc=False):
+    """What a member of a Streams group said of itself."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=19)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -141,12 +177,16 @@ class StreamsGroupMemberMetadataKey(Struct, gc=False):
 
 
 class StreamsGroupMetadataKey(Struct, gc=False):
+    """A Streams group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=17)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class StreamsGroupTargetAssignmentMemberKey(Struct, gc=False):
+    """Which tasks a member of a Streams group is meant to hold."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=21)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -154,12 +194,16 @@ class StreamsGroupTargetAssignmentMemberKey(Struct, gc=False):
 
 
 class StreamsGroupTargetAssignmentMetadataKey(Struct, gc=False):
+    """The target assignment of a Streams group as a whole."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=20)
 
     group_id: Annotated[string, Wire("0")] = ""
 
 
 class StreamsGroupTopologyKey(Struct, gc=False):
+    """The topology of a Streams group."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=23)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -172,6 +216,8 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(Struct, gc=False)
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Struct, gc=False):
+    """The member's epochs, its partitions, and those that it must give up."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=8)
 
     member_epoch: Annotated[int32, Wire("0+")] = 0
@@ -196,6 +242,8 @@ class ClassicMemberMetadata(Struct, gc=False):
 
 
 class ConsumerGroupMemberMetadataValue(Struct, gc=False):
+    """Its subscription, rack, assignor and, for a classic member, its protocols."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=5)
 
     instance_id: Annotated[string | None, Wire("0+", nullable="0+")] = ""
@@ -212,6 +260,8 @@ class ConsumerGroupMemberMetadataValue(Struct, gc=False):
 
 
 class ConsumerGroupMetadataValue(Struct, gc=False):
+    """The group's epoch, and a hash of the metadata that it was computed from."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=3)
 
     epoch: Annotated[int32, Wire("0+")] = 0
@@ -231,12 +281,16 @@ class TopicMetadata(Struct, gc=False):
 
 
 class ConsumerGroupPartitionMetadataValue(Struct, gc=False):
+    """The partition counts of those topics; no longer written."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=4)
 
     topics: Annotated[list[TopicMetadata], Wire("0+")] = []
 
 
 class ConsumerGroupRegularExpressionValue(Struct, gc=False):
+    """The topics that it matched, and when and at which metadata version."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=16)
 
     topics: Annotated[list[string], Wire("0+")] = []
@@ -250,6 +304,8 @@ class ConsumerGroupTargetAssignmentMemberValueTopicPartition(Struct, gc=False):
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Struct, gc=False):
+    """The partitions that the member is meant to hold."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=7)
 
     topic_partitions: Annotated[
@@ -258,6 +314,8 @@ class ConsumerGroupTargetAssignmentMemberValue(Struct, gc=False):
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(Struct, gc=False):
+    """The epoch of the target assignment, and when it was made."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=6)
 
     assignment_epoch: Annotated[int32, Wire("0+")] = 0
@@ -276,6 +334,8 @@ class MemberMetadata(Struct, gc=False):
 
 
 class GroupMetadataValue(Struct, gc=False):
+    """A classic group's generation, leader, protocol and members."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0-4", flexible="4+", key=2)
 
     protocol_type: Annotated[string, Wire("0+")] = ""
@@ -287,6 +347,8 @@ class GroupMetadataValue(Struct, gc=False):
 
 
 class LegacyOffsetCommitValue(Struct, gc=False):
+    """A committed offset, in the first form."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="none", key=0)
 
     offset: Annotated[int64, Wire("0")] = 0
@@ -295,6 +357,8 @@ class LegacyOffsetCommitValue(Struct, gc=False):
 
 
 class OffsetCommitValue(Struct, gc=False):
+    """The committed offset, its leader epoch and what the client noted beside it."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0-4", flexible="4+", key=1)
 
     offset: Annotated[int64, Wire("0+")] = 0
@@ -311,6 +375,8 @@ class ShareGroupCurrentMemberAssignmentValueTopicPartitions(Struct, gc=False):
 
 
 class ShareGroupCurrentMemberAssignmentValue(Struct, gc=False):
+    """The member's epochs, state and partitions."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=14)
 
     member_epoch: Annotated[int32, Wire("0+")] = 0
@@ -322,6 +388,8 @@ class ShareGroupCurrentMemberAssignmentValue(Struct, gc=False):
 
 
 class ShareGroupMemberMetadataValue(Struct, gc=False):
+    """Its rack, client and subscription."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=10)
 
     rack_id: Annotated[string | None, Wire("0+", nullable="0+")] = ""
@@ -331,6 +399,8 @@ class ShareGroupMemberMetadataValue(Struct, gc=False):
 
 
 class ShareGroupMetadataValue(Struct, gc=False):
+    """The group's epoch, and a hash of the metadata that it was computed from."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=11)
 
     epoch: Annotated[int32, Wire("0+")] = 0
@@ -349,6 +419,8 @@ class ShareGroupStatePartitionMetadataValueTopicInfo(Struct, gc=False):
 
 
 class ShareGroupStatePartitionMetadataValue(Struct, gc=False):
+    """Share partitions being initialized, initialized, and being deleted."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=15)
 
     initializing_topics: Annotated[list[TopicPartitionsInfo], Wire("0+")] = []
@@ -364,6 +436,8 @@ class ShareGroupTargetAssignmentMemberValueTopicPartition(Struct, gc=False):
 
 
 class ShareGroupTargetAssignmentMemberValue(Struct, gc=False):
+    """The partitions that the member is meant to hold."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=13)
 
     topic_partitions: Annotated[
@@ -372,6 +446,8 @@ class ShareGroupTargetAssignmentMemberValue(Struct, gc=False):
 
 
 class ShareGroupTargetAssignmentMetadataValue(Struct, gc=False):
+    """The epoch of the target assignment, and when it was made."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=12)
 
     assignment_epoch: Annotated[int32, Wire("0+")] = 0
@@ -385,6 +461,8 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds(Struct, gc=False):
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Struct, gc=False):
+    """The member's epochs, its tasks, and those that it must give up."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=22)
 
     member_epoch: Annotated[int32, Wire("0+")] = 0
@@ -415,6 +493,8 @@ class KeyValue(Struct, gc=False):
 
 
 class StreamsGroupMemberMetadataValue(Struct, gc=False):
+    """Its client, process, endpoint and tags."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=19)
 
     instance_id: Annotated[string | None, Wire("0+", nullable="0+")] = ""
@@ -434,6 +514,8 @@ class LastAssignmentConfig(Struct, gc=False):
 
 
 class StreamsGroupMetadataValue(Struct, gc=False):
+    """The group's epoch and the topology that was validated for it."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=17)
 
     epoch: Annotated[int32, Wire("0+")] = 0
@@ -450,6 +532,8 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds(Struct, gc=False):
 
 
 class StreamsGroupTargetAssignmentMemberValue(Struct, gc=False):
+    """Its active, standby and warm-up tasks."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=21)
 
     active_tasks: Annotated[list[StreamsGroupTargetAssignmentMemberValueTaskIds], Wire("0+")] = []
@@ -458,6 +542,8 @@ class StreamsGroupTargetAssignmentMemberValue(Struct, gc=False):
 
 
 class StreamsGroupTargetAssignmentMetadataValue(Struct, gc=False):
+    """The epoch of the target assignment, and when it was made."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=20)
 
     assignment_epoch: Annotated[int32, Wire("0+")] = 0
@@ -493,6 +579,8 @@ class Subtopology(Struct, gc=False):
 
 
 class StreamsGroupTopologyValue(Struct, gc=False):
+    """Its subtopologies, with their source, sink and internal topics."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=23)
 
     epoch: Annotated[int32, Wire("0+")] = 0
@@ -505,6 +593,8 @@ class ConsumerProtocolAssignmentTopicPartition(Struct, gc=False):
 
 
 class ConsumerProtocolAssignment(Struct, gc=False):
+    """What a classic consumer was assigned, inside SyncGroup's bytes."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0-3", flexible="none")
 
     assigned_partitions: Annotated[list[ConsumerProtocolAssignmentTopicPartition], Wire("0+")] = []
@@ -517,6 +607,8 @@ class ConsumerProtocolSubscriptionTopicPartition(Struct, gc=False):
 
 
 class ConsumerProtocolSubscription(Struct, gc=False):
+    """What a classic consumer wants, inside JoinGroup's bytes."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0-3", flexible="none")
 
     topics: Annotated[list[string], Wire("0+")] = []

@@ -22,12 +22,16 @@ from ottla.protocol.facts import (
 
 
 class AbortTransactionRecord(Struct, gc=False):
+    """The records since the transaction's begin never happened."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=25)
 
     reason: Annotated[string | None, Wire("0+", nullable="0+", tag=0)] = None
 
 
 class AccessControlEntryRecord(Struct, gc=False):
+    """An access rule exists."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=18)
 
     id: Annotated[uuid, Wire("0+")] = NO_UUID
@@ -41,12 +45,16 @@ class AccessControlEntryRecord(Struct, gc=False):
 
 
 class BeginTransactionRecord(Struct, gc=False):
+    """Records from here on hold only when the transaction ends (KIP-868)."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=23)
 
     name: Annotated[string | None, Wire("0+", nullable="0+", tag=0)] = None
 
 
 class BrokerRegistrationChangeRecord(Struct, gc=False):
+    """A registered broker is fenced, unfenced, shutting down, or has other directories."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0-3", flexible="0+", key=17)
 
     broker_id: Annotated[int32, Wire("0+")] = 0
@@ -58,6 +66,8 @@ class BrokerRegistrationChangeRecord(Struct, gc=False):
 
 
 class ClearElrRecord(Struct, gc=False):
+    """The eligible leader replicas of a topic, or of all, are forgotten."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=28)
 
     topic_name: Annotated[string, Wire("0+")] = ""
@@ -69,6 +79,8 @@ class EntityData(Struct, gc=False):
 
 
 class ClientQuotaRecord(Struct, gc=False):
+    """A quota holds for an entity, or no longer does."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=14)
 
     entity: Annotated[list[EntityData], Wire("0+")] = []
@@ -78,6 +90,8 @@ class ClientQuotaRecord(Struct, gc=False):
 
 
 class ConfigRecord(Struct, gc=False):
+    """A resource's config has a value, or with null none of its own."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=4)
 
     resource_type: Annotated[int8, Wire("0+")] = 0
@@ -87,6 +101,8 @@ class ConfigRecord(Struct, gc=False):
 
 
 class DelegationTokenRecord(Struct, gc=False):
+    """A delegation token exists."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=10)
 
     owner: Annotated[string, Wire("0+")] = ""
@@ -99,10 +115,14 @@ class DelegationTokenRecord(Struct, gc=False):
 
 
 class EndTransactionRecord(Struct, gc=False):
+    """The records since the transaction's begin hold."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=24)
 
 
 class FeatureLevelRecord(Struct, gc=False):
+    """A feature is finalized at a level; level 0 takes it away."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=12)
 
     name: Annotated[string, Wire("0+")] = ""
@@ -110,6 +130,8 @@ class FeatureLevelRecord(Struct, gc=False):
 
 
 class FenceBrokerRecord(Struct, gc=False):
+    """A broker is fenced; written by the oldest versions only."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=7)
 
     id: Annotated[int32, Wire("0+")] = 0
@@ -117,10 +139,14 @@ class FenceBrokerRecord(Struct, gc=False):
 
 
 class NoOpRecord(Struct, gc=False):
+    """Changes nothing; shows that the log still moves."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=20)
 
 
 class PartitionChangeRecord(Struct, gc=False):
+    """Some facts of a partition changed; what is absent stayed."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0-2", flexible="0+", key=5)
 
     partition_id: Annotated[int32, Wire("0+")] = -1
@@ -137,6 +163,8 @@ class PartitionChangeRecord(Struct, gc=False):
 
 
 class PartitionRecord(Struct, gc=False):
+    """A partition exists, with all its facts."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0-2", flexible="0+", key=3)
 
     partition_id: Annotated[int32, Wire("0+")] = -1
@@ -155,6 +183,8 @@ class PartitionRecord(Struct, gc=False):
 
 
 class ProducerIdsRecord(Struct, gc=False):
+    """A block of producer ids is given out, up to this one."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=15)
 
     broker_id: Annotated[int32, Wire("0+")] = 0
@@ -176,6 +206,8 @@ class BrokerFeature(Struct, gc=False):
 
 
 class RegisterBrokerRecord(Struct, gc=False):
+    """A broker is registered; its epoch is this record's own offset."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0-4", flexible="0+", key=0)
 
     broker_id: Annotated[int32, Wire("0+")] = 0
@@ -205,6 +237,8 @@ class ControllerFeature(Struct, gc=False):
 
 
 class RegisterControllerRecord(Struct, gc=False):
+    """A controller is registered."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=27)
 
     controller_id: Annotated[int32, Wire("0+")] = 0
@@ -215,24 +249,32 @@ class RegisterControllerRecord(Struct, gc=False):
 
 
 class RemoveAccessControlEntryRecord(Struct, gc=False):
+    """An access rule is gone."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=19)
 
     id: Annotated[uuid, Wire("0+")] = NO_UUID
 
 
 class RemoveDelegationTokenRecord(Struct, gc=False):
+    """A delegation token is gone."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=26)
 
     token_id: Annotated[string, Wire("0+")] = ""
 
 
 class RemoveTopicRecord(Struct, gc=False):
+    """A topic is gone, and all its partitions with it."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=9)
 
     topic_id: Annotated[uuid, Wire("0+")] = NO_UUID
 
 
 class RemoveUserScramCredentialRecord(Struct, gc=False):
+    """A user's SCRAM credential is gone."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=22)
 
     name: Annotated[string, Wire("0+")] = ""
@@ -240,6 +282,8 @@ class RemoveUserScramCredentialRecord(Struct, gc=False):
 
 
 class TopicRecord(Struct, gc=False):
+    """A topic exists, under a name and an id."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=2)
 
     name: Annotated[string, Wire("0+")] = ""
@@ -247,6 +291,8 @@ class TopicRecord(Struct, gc=False):
 
 
 class UnfenceBrokerRecord(Struct, gc=False):
+    """A broker is unfenced; written by the oldest versions only."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=8)
 
     id: Annotated[int32, Wire("0+")] = 0
@@ -254,6 +300,8 @@ class UnfenceBrokerRecord(Struct, gc=False):
 
 
 class UnregisterBrokerRecord(Struct, gc=False):
+    """A broker's registration is gone."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=1)
 
     broker_id: Annotated[int32, Wire("0+")] = 0
@@ -261,6 +309,8 @@ class UnregisterBrokerRecord(Struct, gc=False):
 
 
 class UserScramCredentialRecord(Struct, gc=False):
+    """A user has a SCRAM credential."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=11)
 
     name: Annotated[string, Wire("0+")] = ""
@@ -272,6 +322,8 @@ class UserScramCredentialRecord(Struct, gc=False):
 
 
 class ZkMigrationStateRecord(Struct, gc=False):
+    """How far a move from ZooKeeper came; only bridge versions use it."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=21)
 
     zk_migration_state: Annotated[int8, Wire("0+")] = 0

@@ -9,12 +9,16 @@ from ottla.protocol.facts import Message, Wire, int16, int32, int64, string, uin
 
 
 class ControlRecordTypeSchema(Struct, gc=False):
+    """The key of a control record: which kind of control it is."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="none")
 
     type: Annotated[int16, Wire("0+")] = 0
 
 
 class KRaftVersionRecord(Struct, gc=False):
+    """The log's kraft.version from here on."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="0+")
 
     version: Annotated[int16, Wire("0+")] = 0
@@ -27,6 +31,8 @@ class LeaderChangeMessageVoter(Struct, gc=False):
 
 
 class LeaderChangeMessage(Struct, gc=False):
+    """A new leader of the quorum, the voters, and who voted for it."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0-1", flexible="0+")
 
     version: Annotated[int16, Wire("0+")] = 0
@@ -40,6 +46,8 @@ class QuorumStateDataVoter(Struct, gc=False):
 
 
 class QuorumStateData(Struct, gc=False):
+    """The file `quorum-state`: epoch, leader and the vote that was given."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0-1", flexible="0+")
 
     cluster_id: Annotated[string, Wire("0")] = ""
@@ -52,12 +60,16 @@ class QuorumStateData(Struct, gc=False):
 
 
 class SnapshotFooterRecord(Struct, gc=False):
+    """The end of a snapshot: without it the file is not whole."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="0+")
 
     version: Annotated[int16, Wire("0+")] = 0
 
 
 class SnapshotHeaderRecord(Struct, gc=False):
+    """The begin of a snapshot, with the time of the last record in it."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="0+")
 
     version: Annotated[int16, Wire("0+")] = 0
@@ -85,6 +97,8 @@ class VotersRecordVoter(Struct, gc=False):
 
 
 class VotersRecord(Struct, gc=False):
+    """The voters of the quorum from here on."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="0+")
 
     version: Annotated[int16, Wire("0+")] = 0

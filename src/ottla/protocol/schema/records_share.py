@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, int8, int16, int32, int64, strin
 
 
 class ShareSnapshotKey(Struct, gc=False):
+    """The whole state of a share partition."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=0)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -17,6 +19,8 @@ class ShareSnapshotKey(Struct, gc=False):
 
 
 class ShareUpdateKey(Struct, gc=False):
+    """A change to the state of a share partition."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=1)
 
     group_id: Annotated[string, Wire("0")] = ""
@@ -32,6 +36,8 @@ class ShareSnapshotValueStateBatch(Struct, gc=False):
 
 
 class ShareSnapshotValue(Struct, gc=False):
+    """The start offset, epochs, and states of the records after it."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=0)
 
     snapshot_epoch: Annotated[int32, Wire("0+")] = 0
@@ -52,6 +58,8 @@ class ShareUpdateValueStateBatch(Struct, gc=False):
 
 
 class ShareUpdateValue(Struct, gc=False):
+    """What changed since the last snapshot or update."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0", flexible="0+", key=1)
 
     snapshot_epoch: Annotated[int32, Wire("0+")] = 0

@@ -32,6 +32,8 @@ class ProducerEntry(Struct, gc=False):
 
 
 class ProducerSnapshot(Struct, gc=False):
+    """A `.snapshot` file: each producer's last batch and open transaction."""
+
     WIRE: ClassVar[Message] = Message("data", versions="1", flexible="none")
 
     crc: Annotated[uint32, Wire("1")] = 0
@@ -57,6 +59,8 @@ class RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry(Struct, gc=False):
 
 
 class RemoteLogSegmentMetadataRecord(Struct, gc=False):
+    """A segment is being copied to remote storage."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=0)
 
     remote_log_segment_id: Annotated[
@@ -82,6 +86,8 @@ class RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry(Struct, gc=F
 
 
 class RemoteLogSegmentMetadataSnapshotRecord(Struct, gc=False):
+    """What is known of a remote segment, in a snapshot."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=3)
 
     segment_id: Annotated[uuid, Wire("0+")] = NO_UUID
@@ -113,6 +119,8 @@ class RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry(Struct, gc=Fal
 
 
 class RemoteLogSegmentMetadataUpdateRecord(Struct, gc=False):
+    """A remote segment has another state."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=1)
 
     remote_log_segment_id: Annotated[
@@ -131,6 +139,8 @@ class RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry(Struct, gc=False)
 
 
 class RemotePartitionDeleteMetadataRecord(Struct, gc=False):
+    """How far the deletion of a partition's remote segments came."""
+
     WIRE: ClassVar[Message] = Message("metadata", versions="0", flexible="0+", key=2)
 
     topic_id_partition: Annotated[

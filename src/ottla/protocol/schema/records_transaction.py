@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int8, int16, int32, int64, strin
 
 
 class TransactionLogKey(Struct, gc=False):
+    """A transactional id."""
+
     WIRE: ClassVar[Message] = Message("coordinator-key", versions="0", flexible="none", key=0)
 
     transactional_id: Annotated[string, Wire("0")] = ""
@@ -19,6 +21,8 @@ class PartitionsSchema(Struct, gc=False):
 
 
 class TransactionLogValue(Struct, gc=False):
+    """The producer, state and partitions of its transaction."""
+
     WIRE: ClassVar[Message] = Message("coordinator-value", versions="0-1", flexible="1+", key=0)
 
     producer_id: Annotated[int64, Wire("0+")] = 0
@@ -35,6 +39,8 @@ class TransactionLogValue(Struct, gc=False):
 
 
 class EndTxnMarker(Struct, gc=False):
+    """The value of a commit or abort marker: which coordinator epoch wrote it."""
+
     WIRE: ClassVar[Message] = Message("data", versions="0", flexible="none")
 
     coordinator_epoch: Annotated[int32, Wire("0+")] = 0

@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string, uuid
 
 
 class RemoveRaftVoterRequest(Struct, gc=False):
+    """Takes a node out of the voters of the metadata quorum (KIP-853)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=81, listeners=("controller", "broker")
     )
@@ -19,6 +21,8 @@ class RemoveRaftVoterRequest(Struct, gc=False):
 
 
 class RemoveRaftVoterResponse(Struct, gc=False):
+    """Whether the voter was removed."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=81)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

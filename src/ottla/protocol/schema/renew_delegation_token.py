@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, blob, int16, int32, int64
 
 
 class RenewDelegationTokenRequest(Struct, gc=False):
+    """Prolongs a token within its longest life."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="2+", key=39, listeners=("broker", "controller")
     )
@@ -17,6 +19,8 @@ class RenewDelegationTokenRequest(Struct, gc=False):
 
 
 class RenewDelegationTokenResponse(Struct, gc=False):
+    """When the token ends now."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="2+", key=39)
 
     error_code: Annotated[int16, Wire("0+")] = 0

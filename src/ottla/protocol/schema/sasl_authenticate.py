@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, blob, int16, int64, string
 
 
 class SaslAuthenticateRequest(Struct, gc=False):
+    """One step of the client in a SASL exchange."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="2+", key=36, listeners=("broker", "controller")
     )
@@ -16,6 +18,8 @@ class SaslAuthenticateRequest(Struct, gc=False):
 
 
 class SaslAuthenticateResponse(Struct, gc=False):
+    """The server's step, and for how long the session holds."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="2+", key=36)
 
     error_code: Annotated[int16, Wire("0+")] = 0

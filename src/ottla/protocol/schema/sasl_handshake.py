@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, string
 
 
 class SaslHandshakeRequest(Struct, gc=False):
+    """Names the SASL mechanism that the client wants."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="none", key=17, listeners=("broker", "controller")
     )
@@ -16,6 +18,8 @@ class SaslHandshakeRequest(Struct, gc=False):
 
 
 class SaslHandshakeResponse(Struct, gc=False):
+    """Whether the mechanism is enabled, and which are."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="none", key=17)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -25,6 +25,8 @@ class AcknowledgeTopic(Struct, gc=False):
 
 
 class ShareAcknowledgeRequest(Struct, gc=False):
+    """Says what became of records that a share group's member acquired."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="0+", key=79, listeners=("broker",)
     )
@@ -63,6 +65,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class ShareAcknowledgeResponse(Struct, gc=False):
+    """Which acknowledgements were taken."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="0+", key=79)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

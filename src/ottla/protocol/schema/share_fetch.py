@@ -42,6 +42,8 @@ class ForgottenTopic(Struct, gc=False):
 
 
 class ShareFetchRequest(Struct, gc=False):
+    """Acquires records for a member of a share group; may acknowledge others."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="0+", key=78, listeners=("broker",)
     )
@@ -97,6 +99,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class ShareFetchResponse(Struct, gc=False):
+    """The records, and which of them the member has acquired."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="0+", key=78)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int16, int32, string, u
 
 
 class ShareGroupDescribeRequest(Struct, gc=False):
+    """Asks about share groups (KIP-932)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1", flexible="0+", key=77, listeners=("broker",)
     )
@@ -50,6 +52,8 @@ class DescribedGroup(Struct, gc=False):
 
 
 class ShareGroupDescribeResponse(Struct, gc=False):
+    """The state, members and assignments of those groups."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1", flexible="0+", key=77)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -9,6 +9,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string, uuid
 
 
 class ShareGroupHeartbeatRequest(Struct, gc=False):
+    """A member of a share group joins, stays or leaves."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1", flexible="0+", key=76, listeners=("broker",)
     )
@@ -30,6 +32,8 @@ class Assignment(Struct, gc=False):
 
 
 class ShareGroupHeartbeatResponse(Struct, gc=False):
+    """The member's epoch and, when it changed, its assignment."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1", flexible="0+", key=76)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, boolean, int16, int32, int64, st
 
 
 class StreamsGroupDescribeRequest(Struct, gc=False):
+    """Asks about groups of Kafka Streams (KIP-1071)."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=89, listeners=("broker",)
     )
@@ -94,6 +96,8 @@ class DescribedGroup(Struct, gc=False):
 
 
 class StreamsGroupDescribeResponse(Struct, gc=False):
+    """The topology, members and tasks of those groups."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=89)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -57,6 +57,8 @@ class TaskOffset(Struct, gc=False):
 
 
 class StreamsGroupHeartbeatRequest(Struct, gc=False):
+    """A member of a Streams group joins, stays, leaves, and reports its tasks."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=88, listeners=("broker",)
     )
@@ -117,6 +119,8 @@ class EndpointToPartitions(Struct, gc=False):
 
 
 class StreamsGroupHeartbeatResponse(Struct, gc=False):
+    """The member's epoch, its tasks, and what is wrong with the topology."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=88)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

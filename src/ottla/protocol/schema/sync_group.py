@@ -13,6 +13,8 @@ class SyncGroupRequestAssignment(Struct, gc=False):
 
 
 class SyncGroupRequest(Struct, gc=False):
+    """The leader of a classic group hands in the assignment; the others ask for it."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="4+", key=14, listeners=("broker",)
     )
@@ -27,6 +29,8 @@ class SyncGroupRequest(Struct, gc=False):
 
 
 class SyncGroupResponse(Struct, gc=False):
+    """What this member is to read, as its assignor encoded it."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="4+", key=14)
 
     throttle_time_ms: Annotated[int32, Wire("1+", ignorable=True)] = 0

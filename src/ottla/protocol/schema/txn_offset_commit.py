@@ -20,6 +20,8 @@ class TxnOffsetCommitRequestTopic(Struct, gc=False):
 
 
 class TxnOffsetCommitRequest(Struct, gc=False):
+    """Stores how far a group has read, as part of a transaction."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-5", flexible="3+", key=28, listeners=("broker",)
     )
@@ -45,6 +47,8 @@ class TxnOffsetCommitResponseTopic(Struct, gc=False):
 
 
 class TxnOffsetCommitResponse(Struct, gc=False):
+    """Which offsets wait for the transaction's end."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-5", flexible="3+", key=28)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

@@ -8,6 +8,8 @@ from ottla.protocol.facts import Message, Wire, int16, int32, string
 
 
 class UnregisterBrokerRequest(Struct, gc=False):
+    """Removes a broker that will not come back."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=64, listeners=("broker", "controller")
     )
@@ -16,6 +18,8 @@ class UnregisterBrokerRequest(Struct, gc=False):
 
 
 class UnregisterBrokerResponse(Struct, gc=False):
+    """Whether the broker was removed."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=64)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

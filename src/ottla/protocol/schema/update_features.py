@@ -15,6 +15,8 @@ class FeatureUpdateKey(Struct, gc=False):
 
 
 class UpdateFeaturesRequest(Struct, gc=False):
+    """Raises or lowers finalized feature levels, or tries whether it could."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="0+", key=57, listeners=("broker", "controller")
     )
@@ -31,6 +33,8 @@ class UpdatableFeatureResult(Struct, gc=False):
 
 
 class UpdateFeaturesResponse(Struct, gc=False):
+    """What became of each feature."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="0+", key=57)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

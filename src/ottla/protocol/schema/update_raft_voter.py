@@ -20,6 +20,8 @@ class KRaftVersionFeature(Struct, gc=False):
 
 
 class UpdateRaftVoterRequest(Struct, gc=False):
+    """A voter tells the quorum's leader its endpoints and kraft.version range."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0", flexible="0+", key=82, listeners=("controller",)
     )
@@ -42,6 +44,8 @@ class CurrentLeader(Struct, gc=False):
 
 
 class UpdateRaftVoterResponse(Struct, gc=False):
+    """Whether the voter's new facts hold, and who leads."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0", flexible="0+", key=82)
 
     throttle_time_ms: Annotated[int32, Wire("0+")] = 0

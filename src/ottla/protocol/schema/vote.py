@@ -25,6 +25,8 @@ class VoteRequestTopicData(Struct, gc=False):
 
 
 class VoteRequest(Struct, gc=False):
+    """A candidate asks for a vote, or before an epoch begins whether it would get one."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-2", flexible="0+", key=52, listeners=("controller",)
     )
@@ -54,6 +56,8 @@ class NodeEndpoint(Struct, gc=False):
 
 
 class VoteResponse(Struct, gc=False):
+    """Whether the vote is given, and who leads if somebody does."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-2", flexible="0+", key=52)
 
     error_code: Annotated[int16, Wire("0+")] = 0

@@ -30,6 +30,8 @@ class WriteStateData(Struct, gc=False):
 
 
 class WriteShareGroupStateRequest(Struct, gc=False):
+    """A share-partition leader stores its state at the share coordinator."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="0-1", flexible="0+", key=85, listeners=("broker",)
     )
@@ -50,6 +52,8 @@ class WriteStateResult(Struct, gc=False):
 
 
 class WriteShareGroupStateResponse(Struct, gc=False):
+    """Which share partitions' states were stored."""
+
     WIRE: ClassVar[Message] = Message("response", versions="0-1", flexible="0+", key=85)
 
     results: Annotated[list[WriteStateResult], Wire("0+")] = []

@@ -22,6 +22,8 @@ class WritableTxnMarker(Struct, gc=False):
 
 
 class WriteTxnMarkersRequest(Struct, gc=False):
+    """A transaction coordinator has markers written into partitions."""
+
     WIRE: ClassVar[Message] = Message(
         "request", versions="1-2", flexible="1+", key=27, listeners=("broker",)
     )
@@ -45,6 +47,8 @@ class WritableTxnMarkerResult(Struct, gc=False):
 
 
 class WriteTxnMarkersResponse(Struct, gc=False):
+    """Which partitions hold their marker now."""
+
     WIRE: ClassVar[Message] = Message("response", versions="1-2", flexible="1+", key=27)
 
     markers: Annotated[list[WritableTxnMarkerResult], Wire("0+")] = []
