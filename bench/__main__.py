@@ -97,7 +97,7 @@ def chosen_names(families: str, console: Console) -> list[Name]:
 
 def where(data: Path) -> dict[str, str]:
     data.mkdir(parents=True, exist_ok=True)
-    commit = _first_line("git", "rev-parse", "--short", "HEAD")
+    commit = _first_line("git", "describe", "--always", "--dirty")
     return {
         **machine(),
         "Disk": f"{file_system(data)}, F {fdatasync_p50_us(data, 5 * FLUSH_SAMPLES):.0f} µs",

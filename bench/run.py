@@ -45,10 +45,10 @@ FULL = Plan(
 )
 QUICK = Plan(
     rounds=2,
-    round_s=0.5,
-    warm_s=0.35,
+    round_s=0.45,
+    warm_s=0.3,
     warm_rounds_max=3,
-    break_in_s=6.0,
+    break_in_s=9.0,
     idle_s=2.0,
     cold_s=0.5,
 )
@@ -115,12 +115,11 @@ class Run:
         peers[name].discard(topic)
 
     def _row(self, row: Row, peers: dict[Name, Peer], scratch: Path) -> None:
-        topic = Topic(row.name, row.partitions)
         result = self.results.rows[row.name] = RowResult()
         for name in self._peers(row):
             cell = result.cells[name] = Cell()
             self.watch.step(f"{row.name}: {name}, warming")
-            _attempt(cell, partial(self._prepare, row, peers[name], topic, cell))
+            _attempt(cell, partial(self._prepare, row, peers[name], cell))
         names = list(result.cells)
         for turn in range(self.plan.rounds):
             if row.durable:
@@ -128,12 +127,13 @@ class Run:
             # Each round begins with another peer: what the disk is left with burdens nobody always.
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 self.watch.step(f"{row.name}: {name}, round {turn + 1}")
-                _attempt(result.cells[name], partial(self._round, row, peers[name], topic))
+                _attempt(result.cells[name], partial(self._round, row, peers[name]))
         for name in names:
-            _attempt(result.cells[name], partial(self._discard, peers[name], topic))
+            _attempt(result.cells[name], partial(self._discard, row, peers[name]))
 
-    def _prepare(self, row: Row, peer: Peer, topic: Topic, cell: Cell) -> Figures | None:
+    def _prepare(self, row: Row, peer: Peer, cell: Cell) -> Figures | None:
         """A new topic, and load until two rounds in a row agree."""
+        topic = _topic(row, peer)
         peer.fresh(topic)
         if row.fill:
             fill(peer, topic, row.fill)
@@ -148,7 +148,8 @@ class Run:
         cell.agreed = False
         return None
 
-    def _round(self, row: Row, peer: Peer, topic: Topic) -> Figures:
+    def _round(self, row: Row, peer: Peer) -> Figures:
+        topic = _topic(row, peer)
         if row.renewed:
             peer.discard(topic)
             peer.fresh(topic)
@@ -158,9 +159,14 @@ class Run:
         stall_ms = peer.take_stall_ms()
         return found if stall_ms is None else found | {Figure.STALL: stall_ms}
 
-    def _discard(self, peer: Peer, topic: Topic) -> Figures | None:
-        peer.discard(topic)
+    def _discard(self, row: Row, peer: Peer) -> Figures | None:
+        peer.discard(_topic(row, peer))
         return None
+
+
+def _topic(row: Row, peer: Peer) -> Topic:
+    # Two peers may be one process: the topic says which of them is meant.
+    return Topic(f"{row.name}-{peer.name.name.lower().replace('_', '-')}", row.partitions)
 
 
 def _attempt(cell: Cell, work: Callable[[], Figures | None]) -> None:
