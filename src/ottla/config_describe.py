@@ -8,18 +8,9 @@ default; unknown keys of a static file are listed as sensitive, of unknown type.
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ottla.config import (
-    BROKER_KEYS,
-    TOPIC_KEYS,
-    BrokerConfig,
-    ConfigKey,
-    ConfigSource,
-    ConfigType,
-    format_value,
-    topic_values,
-)
-from ottla.config_keys import parse_value
+from ottla.config_keys import ConfigKey, ConfigSource, ConfigType, format_value, parse_value
 from ottla.config_table import MILLISECONDS
+from ottla.config_values import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, topic_values
 
 
 class ConfigSynonym(NamedTuple):
@@ -35,7 +26,7 @@ class ConfigRow(NamedTuple):
     read_only: bool
     sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
-    kind: ConfigType
+    type: ConfigType
     documentation: str | None
 
 
@@ -43,7 +34,6 @@ def describe_topic(
     overrides: Mapping[str, str],
     broker: BrokerConfig,
     names: Collection[str] | None = None,
-    *,
     include_synonyms: bool = False,
     include_documentation: bool = False,
 ) -> list[ConfigRow]:
@@ -67,7 +57,6 @@ def describe_topic(
 def describe_broker(
     broker: BrokerConfig,
     names: Collection[str] | None = None,
-    *,
     include_synonyms: bool = False,
     include_documentation: bool = False,
 ) -> list[ConfigRow]:
@@ -87,7 +76,6 @@ def describe_broker(
 def describe_cluster_wide(
     broker: BrokerConfig,
     names: Collection[str] | None = None,
-    *,
     include_synonyms: bool = False,
     include_documentation: bool = False,
 ) -> list[ConfigRow]:

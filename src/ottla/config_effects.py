@@ -364,18 +364,16 @@ def classed(
     keys: tuple[ConfigKey, ...], effective: dict[str, str], groups: tuple[Group, ...]
 ) -> dict[str, ConfigKey]:
     """Kafka's keys with their effect here; the longest name or family that fits decides."""
-    ranked = [(name, group) for group in groups for name in group.names]
-    ranked.sort(key=lambda entry: -len(entry[0]))
+    grouped = {name: group for group in groups for name in group.names}
     found: dict[str, ConfigKey] = {}
     for key in keys:
-        name = key.name
-        if name in effective:
-            found[name] = key._replace(effect=Effect.EFFECTIVE, about=effective[name])
+        if key.name in effective:
+            about = effective[key.name]
+            found[key.name] = key._replace(effect=Effect.EFFECTIVE, about=about)
             continue
-        group = next(
-            group
-            for fits, group in ranked
-            if name == fits or (fits[-1] == "." and name.startswith(fits))
-        )
-        found[name] = key._replace(effect=group.effect, about=group.why)
+        fits = key.name
+        while fits not in grouped:
+            assert fits != ".", f"{key.name} has no class"
+            fits = fits[:-1].rpartition(".")[0] + "."
+        found[key.name] = key._replace(effect=grouped[fits].effect, about=grouped[fits].why)
     return found

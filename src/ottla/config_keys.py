@@ -18,8 +18,9 @@ Value = bool | int | float | str | tuple[str, ...] | None
 # Java's String.trim(): Python's strip() would also take a no-break space, which Kafka refuses.
 _TRIMMED = "".join(map(chr, range(33)))
 _SHOWN_CHARS_MAX = 100
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
-_HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+")
+# Compiled when the first double is read: few commands read any.
+_DECIMAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?"
+_HEXADECIMAL = r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?"
 
 
 class ConfigType(IntEnum):
@@ -235,10 +236,10 @@ def _parse_double(text: str) -> Value:
     sign, name = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
     if name in ("NaN", "Infinity"):
         return float(sign + name)
-    if _DECIMAL.fullmatch(text):
+    if re.fullmatch(_DECIMAL, text):
         return float(text.rstrip("fFdD"))
-    if _HEXADECIMAL.fullmatch(text):
-        return float.fromhex(text)
+    if re.fullmatch(_HEXADECIMAL, text):
+        return float.fromhex(text.rstrip("fFdD"))
     return None
 
 

@@ -1,6 +1,6 @@
 """Reading, checking and resolving configuration, held by what Apache Kafka 4.3 answered.
 
-Covers: ottla.config, ottla.config_keys.
+Covers: ottla.config_keys, ottla.config_values.
 """
 
 import json

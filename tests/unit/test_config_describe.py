@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from ottla.config import BROKER_KEYS, BrokerConfig
-from ottla.config_describe import (
+from ottla.config import (
+    BROKER_KEYS,
+    BrokerConfig,
     ConfigRow,
     describe_broker,
     describe_cluster_wide,
@@ -34,7 +35,7 @@ def plain(rows: list[ConfigRow]) -> list[list[Any]]:
             row.read_only,
             row.sensitive,
             [list(synonym) for synonym in row.synonyms],
-            row.kind,
+            row.type,
         ]
         for row in rows
         if not row.name.startswith("ottla.")
