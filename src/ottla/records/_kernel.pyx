@@ -6,15 +6,15 @@ Bytes are read through plain pointers, never behind the `end` that each reader i
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, getenv, malloc, realloc
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, getenv, realloc
 from libc.string cimport memcpy
 
 import crc32c
 
 from ottla.records import rules as _rules
 from ottla.records.batch import BatchHeader, CorruptBatch, Record
-from ottla.records.rules import Fault, Finding, RecordError, RecordFault, Validated
+from ottla.records.rules import Finding, RecordError, Validated
 
 if getenv("OTTLA_KERNEL") != NULL and getenv("OTTLA_KERNEL") == b"python":
     raise ImportError("OTTLA_KERNEL=python asks for the plain kernel")
@@ -29,7 +29,7 @@ cdef extern from *:
     static uint32_t ottla_crc32c(const unsigned char *data, Py_ssize_t size) {
         uint64_t crc = 0xFFFFFFFFu, word;
         for (; size >= 8; size -= 8, data += 8) {
-            __builtin_memcpy(&word, data, 8);
+            memcpy(&word, data, 8);
             crc = _mm_crc32_u64(crc, word);
         }
         for (; size > 0; size--, data++) crc = _mm_crc32_u8((uint32_t)crc, *data);
@@ -56,22 +56,17 @@ cdef enum:
     CODEC_MASK = 0x07, LOG_APPEND_TIME_BIT = 0x08, TRANSACTIONAL_BIT = 0x10, CONTROL_BIT = 0x20
     ZSTD = 4, ZSTD_VERSION_MIN = 7
 
-# The enums of `rules`, as C numbers.
-cdef int NO_BATCH = Fault.NO_BATCH, BATCH_LENGTH = Fault.BATCH_LENGTH
-cdef int MAGIC_UNKNOWN = Fault.MAGIC_UNKNOWN, MAGIC_OLD = Fault.MAGIC_OLD
-cdef int ZSTD_TOO_EARLY = Fault.ZSTD_TOO_EARLY, BASE_OFFSET = Fault.BASE_OFFSET
-cdef int NO_LAST_OFFSET = Fault.NO_LAST_OFFSET, TOO_LARGE = Fault.TOO_LARGE
-cdef int BAD_CRC = Fault.CRC, CODEC = Fault.CODEC, LAST_OFFSET_DELTA = Fault.LAST_OFFSET_DELTA
-cdef int RECORD_COUNT = Fault.RECORD_COUNT, COUNT_MISMATCH = Fault.COUNT_MISMATCH
-cdef int CONTROL = Fault.CONTROL, BASE_SEQUENCE = Fault.BASE_SEQUENCE
-cdef int RECORD_SIZE = Fault.RECORD_SIZE, RECORD_FRAMING = Fault.RECORD_FRAMING
-cdef int RECORD_OFFSET = Fault.RECORD_OFFSET, RECORDS_LEFT = Fault.RECORDS_LEFT
-cdef int RECORD_ERRORS = Fault.RECORD_ERRORS, TRAILING_BYTES = Fault.TRAILING_BYTES
-cdef int COMPRESSED = Fault.COMPRESSED, NEW_TIMESTAMPS = Fault.NEW_TIMESTAMPS
-cdef int NO_KEY = RecordFault.NO_KEY, TIMESTAMP = RecordFault.TIMESTAMP
-cdef int TIMESTAMP_TYPE = RecordFault.TIMESTAMP_TYPE
+# As `rules.Fault` and `rules.RecordFault` number them.
+cdef enum:
+    NO_BATCH = 1, BATCH_LENGTH = 2, MAGIC_UNKNOWN = 3, MAGIC_OLD = 4, ZSTD_TOO_EARLY = 5
+    BASE_OFFSET = 6, LENGTH_FATAL = 7, TOO_LARGE = 8, BAD_CRC = 9, CODEC = 10
+    LAST_OFFSET_DELTA = 11, RECORD_COUNT = 12, COUNT_MISMATCH = 13, CONTROL = 14
+    BASE_SEQUENCE = 15, RECORD_SIZE = 16, RECORD_FRAMING = 17, RECORD_OFFSET = 18
+    RECORDS_LEFT = 19, RECORD_ERRORS = 20, TRAILING_BYTES = 21, COMPRESSED = 22
+    NEW_TIMESTAMPS = 23
+    NO_KEY = 1, TIMESTAMP = 2, TIMESTAMP_TYPE = 3
 
-# What a reader answers: it went well, the bytes end (or do not fit), a varint does not end.
+# What a reader answers: it went well (0), the bytes end or do not fit, a varint does not end.
 cdef enum:
     GOOD = 0, BAD = 1, ENDLESS = 2
 
@@ -83,17 +78,10 @@ cdef struct Span:
 
 cdef struct Scan:
     # In: what records are held against.
-    int64_t base_timestamp
-    int64_t append_timestamp
-    bint has_append_time
-    bint compacted
-    bint log_append_time
-    int64_t before_max_ms
-    int64_t after_max_ms
-    int64_t wall_ms
-    # Out.
-    int64_t max_timestamp
-    Py_ssize_t record_index
+    int64_t base_timestamp, append_timestamp, before_max_ms, after_max_ms, wall_ms
+    bint has_append_time, compacted, log_append_time
+    # Out: the newest timestamp, or the index of a record that cannot be read.
+    int64_t number
 
 
 cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:
@@ -108,10 +96,6 @@ cdef inline int64_t read_i64(const uint8_t *at) noexcept nogil:
     return <int64_t> ((<uint64_t> read_u32(at) << 32) | read_u32(at + 4))
 
 
-cdef inline int16_t read_i16(const uint8_t *at) noexcept nogil:
-    return <int16_t> ((<uint32_t> at[0] << 8) | at[1])
-
-
 # Java's integers wrap around; so do unsigned ones here, and signed ones only by these.
 cdef inline int64_t add(int64_t a, int64_t b) noexcept nogil:
     return <int64_t> (<uint64_t> a + <uint64_t> b)
@@ -121,46 +105,41 @@ cdef inline int64_t subtract(int64_t a, int64_t b) noexcept nogil:
     return <int64_t> (<uint64_t> a - <uint64_t> b)
 
 
-cdef inline int read_varint(const uint8_t **at, const uint8_t *end, int32_t *value) noexcept nogil:
+cdef inline int read_raw(
+    const uint8_t **at, const uint8_t *end, int bits, uint64_t *raw
+) noexcept nogil:
     cdef const uint8_t *p = at[0]
-    cdef uint32_t raw = 0
-    cdef uint8_t byte
     cdef int shift
-    for shift in range(0, 35, 7):
+    raw[0] = 0
+    for shift in range(0, bits, 7):
         if p >= end:
             return BAD
-        byte = p[0]
+        raw[0] |= <uint64_t> (p[0] & 0x7F) << shift
         p += 1
-        raw |= <uint32_t> (byte & 0x7F) << shift
-        if byte < 0x80:
-            value[0] = <int32_t> ((raw >> 1) ^ (0 - (raw & 1)))
+        if (p - 1)[0] < 0x80:
             at[0] = p
             return GOOD
     return ENDLESS
+
+
+cdef inline int read_varint(const uint8_t **at, const uint8_t *end, int32_t *value) noexcept nogil:
+    cdef uint64_t raw
+    cdef int outcome = read_raw(at, end, 32, &raw)
+    value[0] = <int32_t> ((<uint32_t> raw >> 1) ^ (0 - (<uint32_t> raw & 1)))
+    return outcome
 
 
 cdef inline int read_varlong(const uint8_t **at, const uint8_t *end, int64_t *value) noexcept nogil:
-    cdef const uint8_t *p = at[0]
-    cdef uint64_t raw = 0
-    cdef uint8_t byte
-    cdef int shift
-    for shift in range(0, 70, 7):
-        if p >= end:
-            return BAD
-        byte = p[0]
-        p += 1
-        raw |= <uint64_t> (byte & 0x7F) << shift
-        if byte < 0x80:
-            value[0] = <int64_t> ((raw >> 1) ^ (0 - (raw & 1)))
-            at[0] = p
-            return GOOD
-    return ENDLESS
+    cdef uint64_t raw
+    cdef int outcome = read_raw(at, end, 64, &raw)
+    value[0] = <int64_t> ((raw >> 1) ^ (0 - (raw & 1)))
+    return outcome
 
 
 cdef inline int read_field(const uint8_t **at, const uint8_t *end, Span *field) noexcept nogil:
     """A nullable run of bytes; its size is negative if it is null."""
     cdef int32_t size
-    if read_varint(at, end, &size) != GOOD:
+    if read_varint(at, end, &size):
         return BAD
     field.start = at[0]
     field.size = size
@@ -171,31 +150,28 @@ cdef inline int read_field(const uint8_t **at, const uint8_t *end, Span *field) 
     return GOOD
 
 
-cdef inline int read_record_start(
+cdef inline int read_start(
     const uint8_t **at, const uint8_t *end, const uint8_t **record_end
 ) noexcept nogil:
-    """Size and attributes."""
+    """Of a record: its size and attributes."""
     cdef int32_t size
     cdef int outcome = read_varint(at, end, &size)
-    if outcome != GOOD:
-        return outcome
-    if size <= 0 or size > end - at[0]:
-        return BAD
-    record_end[0] = at[0] + size
-    at[0] += 1
-    return GOOD
+    if outcome == GOOD and not 0 < size <= end - at[0]:
+        outcome = BAD
+    if outcome == GOOD:
+        record_end[0] = at[0] + size
+        at[0] += 1
+    return outcome
 
 
 cdef inline int skip_headers(const uint8_t **at, const uint8_t *end) noexcept nogil:
     cdef int32_t count
     cdef Span field
-    if read_varint(at, end, &count) != GOOD or count < 0 or count > end - at[0]:
+    if read_varint(at, end, &count) or count < 0 or count > end - at[0]:
         return BAD
     while count > 0:
         count -= 1
-        if read_field(at, end, &field) != GOOD or field.size < 0:
-            return BAD
-        if read_field(at, end, &field) != GOOD:
+        if read_field(at, end, &field) or field.size < 0 or read_field(at, end, &field):
             return BAD
     return GOOD
 
@@ -214,7 +190,7 @@ cdef inline int record_fault(Scan *scan, Py_ssize_t key_size, int64_t timestamp)
 
 
 cdef int scan(
-    const uint8_t *at, const uint8_t *end, Py_ssize_t record_count, Scan *scan, list errors
+    const uint8_t *at, const uint8_t *end, Py_ssize_t count, Scan *scan, list errors
 ) except -1:
     """A fault, or 0. `errors` is filled; the rest of the outcome is in `scan`."""
     cdef const uint8_t *record_end
@@ -223,18 +199,18 @@ cdef int scan(
     cdef Span key, value
     cdef int outcome
     cdef Py_ssize_t index
-    scan.max_timestamp = -1
-    for index in range(record_count):
-        scan.record_index = index
-        outcome = read_record_start(&at, end, &record_end)
-        if outcome != GOOD:
+    cdef int64_t max_timestamp = -1
+    for index in range(count):
+        scan.number = index
+        outcome = read_start(&at, end, &record_end)
+        if outcome:
             return RECORD_SIZE if outcome == ENDLESS else RECORD_FRAMING
         if (
-            read_varlong(&at, record_end, &delta) != GOOD
-            or read_varint(&at, record_end, &offset_delta) != GOOD
-            or read_field(&at, record_end, &key) != GOOD
-            or read_field(&at, record_end, &value) != GOOD
-            or skip_headers(&at, record_end) != GOOD
+            read_varlong(&at, record_end, &delta)
+            or read_varint(&at, record_end, &offset_delta)
+            or read_field(&at, record_end, &key)
+            or read_field(&at, record_end, &value)
+            or skip_headers(&at, record_end)
             or at != record_end
         ):
             return RECORD_FRAMING
@@ -243,14 +219,15 @@ cdef int scan(
         timestamp = scan.append_timestamp
         if not scan.has_append_time:
             timestamp = add(scan.base_timestamp, delta)
-        if timestamp > scan.max_timestamp:
-            scan.max_timestamp = timestamp
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
         outcome = record_fault(scan, key.size, timestamp)
-        if outcome != 0 and len(errors) < RECORD_ERRORS_MAX:
+        if outcome and len(errors) < RECORD_ERRORS_MAX:
             errors.append(RecordError(index, outcome, timestamp))
+    scan.number = count
     if at != end:
-        scan.record_index = record_count
         return RECORDS_LEFT
+    scan.number = max_timestamp
     return RECORD_ERRORS if errors else 0
 
 
@@ -288,9 +265,7 @@ def scan_records(
         fault = scan(p + start, p + end, record_count, &state, errors)
     finally:
         PyBuffer_Release(&view)
-    if fault and fault != RECORD_ERRORS:
-        return finding(fault, state.record_index, [])
-    return finding(fault, state.max_timestamp, errors)
+    return finding(fault, state.number, errors)
 
 
 cdef uint32_t crc_of(object data, const uint8_t *batch, Py_ssize_t at, Py_ssize_t size) except? 0:
@@ -301,7 +276,7 @@ cdef uint32_t crc_of(object data, const uint8_t *batch, Py_ssize_t at, Py_ssize_
 
 
 cdef inline int check_frame(
-    const uint8_t *p, Py_ssize_t length, int produce_version, int64_t batch_bytes_max, int64_t *detail
+    const uint8_t *p, Py_ssize_t length, int version, int64_t bytes_max, int64_t *detail
 ) noexcept nogil:
     cdef int64_t batch_length, size
     detail[0] = length
@@ -317,25 +292,27 @@ cdef inline int check_frame(
     if p[MAGIC_AT] > MAGIC:
         detail[0] = p[MAGIC_AT]
         return MAGIC_UNKNOWN
+    if size > INT32_MAX:
+        return LENGTH_FATAL
     if size > length:
         return NO_BATCH
     if p[MAGIC_AT] != MAGIC:
         detail[0] = p[MAGIC_AT]
         return MAGIC_OLD
-    if p[ATTRIBUTES_AT + 1] & CODEC_MASK == ZSTD and produce_version < ZSTD_VERSION_MIN:
-        detail[0] = produce_version
-        return ZSTD_TOO_EARLY
+    detail[0] = p[ATTRIBUTES_AT + 1] & CODEC_MASK
+    if detail[0] >= ZSTD and version < ZSTD_VERSION_MIN:
+        return ZSTD_TOO_EARLY if detail[0] == ZSTD else CODEC
     detail[0] = size
     if size < length:
         return TRAILING_BYTES
     if read_i64(p) != 0:
         detail[0] = read_i64(p)
         return BASE_OFFSET
-    if size > batch_bytes_max and size >= LAST_OFFSET_DELTA_AT + 4:
+    if size > bytes_max and size >= LAST_OFFSET_DELTA_AT + 4:
         return TOO_LARGE
     if size < HEADER_BYTES:
         detail[0] = batch_length
-        return BATCH_LENGTH if size >= LAST_OFFSET_DELTA_AT + 4 else NO_LAST_OFFSET
+        return BATCH_LENGTH if size >= LAST_OFFSET_DELTA_AT + 4 else LENGTH_FATAL
     return 0
 
 
@@ -355,7 +332,6 @@ cdef inline int check_header(const uint8_t *p, int64_t *detail) noexcept nogil:
     if record_count != <int64_t> last_offset_delta + 1:
         return COUNT_MISMATCH
     if attributes & CONTROL_BIT:
-        detail[0] = 0
         return CONTROL
     detail[0] = read_i32(p + BASE_SEQUENCE_AT)
     if read_i64(p + PRODUCER_ID_AT) > -1 and detail[0] < 0:
@@ -370,19 +346,10 @@ cdef object validated(object data, const uint8_t *p, Py_ssize_t size, uint32_t c
     if base_sequence != -1:
         last_sequence = (<uint32_t> base_sequence + <uint32_t> last_offset_delta) & 0x7FFFFFFF
     return tuple.__new__(Validated, (
-        data,
-        size,
-        last_offset_delta + 1,
-        last_offset_delta,
-        read_i64(p + MAX_TIMESTAMP_AT),
-        last_offset_delta,
-        -1,
-        crc,
-        read_i64(p + PRODUCER_ID_AT),
-        read_i16(p + PRODUCER_EPOCH_AT),
-        base_sequence,
-        last_sequence,
-        p[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT != 0,
+        data, size, last_offset_delta + 1, last_offset_delta,
+        read_i64(p + MAX_TIMESTAMP_AT), last_offset_delta, -1, crc,
+        read_i64(p + PRODUCER_ID_AT), <int16_t> (read_u32(p + PRODUCER_EPOCH_AT) >> 16),
+        base_sequence, last_sequence, p[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT != 0,
     ))
 
 
@@ -392,7 +359,7 @@ cdef object check_one(
     cdef Scan state
     cdef list errors
     cdef uint32_t crc
-    cdef int64_t number
+    cdef int64_t number, header_max
     cdef int fault
     load_rules(&state, rules, wall_ms)
     fault = check_frame(p, size, version, (<tuple> rules)[0], &number)
@@ -407,19 +374,14 @@ cdef object check_one(
     if p[ATTRIBUTES_AT + 1] & CODEC_MASK or (<tuple> rules)[5]:
         return finding(COMPRESSED, p[ATTRIBUTES_AT + 1] & CODEC_MASK, [])
     state.base_timestamp = read_i64(p + BASE_TIMESTAMP_AT)
-    state.append_timestamp = read_i64(p + MAX_TIMESTAMP_AT)
+    header_max = state.append_timestamp = read_i64(p + MAX_TIMESTAMP_AT)
     state.has_append_time = p[ATTRIBUTES_AT + 1] & LOG_APPEND_TIME_BIT != 0
     errors = []
     fault = scan(p + HEADER_BYTES, p + size, read_i32(p + RECORD_COUNT_AT), &state, errors)
     if fault:
-        number = state.max_timestamp if fault == RECORD_ERRORS else state.record_index
-        return finding(fault, number, errors if fault == RECORD_ERRORS else [])
-    if (
-        state.log_append_time
-        or state.has_append_time
-        or state.max_timestamp != state.append_timestamp
-    ):
-        return finding(NEW_TIMESTAMPS, state.max_timestamp, [])
+        return finding(fault, state.number, errors)
+    if state.log_append_time or state.has_append_time or state.number != header_max:
+        return finding(NEW_TIMESTAMPS, state.number, [])
     return validated(data, p, size, crc)
 
 
@@ -456,19 +418,12 @@ def find_batch(data, int64_t offset):
 
 cdef object header_at(const uint8_t *p):
     return tuple.__new__(BatchHeader, (
-        read_i64(p),
-        read_i32(p + LENGTH_AT),
-        read_i32(p + LEADER_EPOCH_AT),
-        <int> p[MAGIC_AT],
-        read_u32(p + CRC_AT),
-        read_i16(p + ATTRIBUTES_AT),
-        read_i32(p + LAST_OFFSET_DELTA_AT),
-        read_i64(p + BASE_TIMESTAMP_AT),
-        read_i64(p + MAX_TIMESTAMP_AT),
-        read_i64(p + PRODUCER_ID_AT),
-        read_i16(p + PRODUCER_EPOCH_AT),
-        read_i32(p + BASE_SEQUENCE_AT),
-        read_i32(p + RECORD_COUNT_AT),
+        read_i64(p), read_i32(p + LENGTH_AT), read_i32(p + LEADER_EPOCH_AT), MAGIC,
+        read_u32(p + CRC_AT), <int16_t> (read_u32(p + ATTRIBUTES_AT) >> 16),
+        read_i32(p + LAST_OFFSET_DELTA_AT), read_i64(p + BASE_TIMESTAMP_AT),
+        read_i64(p + MAX_TIMESTAMP_AT), read_i64(p + PRODUCER_ID_AT),
+        <int16_t> (read_u32(p + PRODUCER_EPOCH_AT) >> 16),
+        read_i32(p + BASE_SEQUENCE_AT), read_i32(p + RECORD_COUNT_AT),
     ))
 
 
@@ -484,11 +439,8 @@ def batch_spans(data, Py_ssize_t at=0):
         while view.len - at >= HEADER_BYTES:
             p = <const uint8_t *> view.buf + at
             batch_length = read_i32(p + LENGTH_AT)
-            if p[MAGIC_AT] != MAGIC:
-                why = f"magic {<int8_t> p[MAGIC_AT]}"
-                break
-            if batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
-                why = f"batch length {batch_length}"
+            if p[MAGIC_AT] != MAGIC or batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                why = "no batch header"
                 break
             if batch_length + LOG_OVERHEAD_BYTES > view.len - at:
                 break
@@ -513,13 +465,11 @@ cdef list read_headers(const uint8_t **at, const uint8_t *end):
     cdef int32_t count
     cdef Span key, value
     cdef list headers = []
-    if read_varint(at, end, &count) != GOOD or count < 0 or count > end - at[0]:
+    if read_varint(at, end, &count) or count < 0 or count > end - at[0]:
         return None
     while count > 0:
         count -= 1
-        if read_field(at, end, &key) != GOOD or key.size < 0:
-            return None
-        if read_field(at, end, &value) != GOOD:
+        if read_field(at, end, &key) or key.size < 0 or read_field(at, end, &value):
             return None
         name = (<const char *> key.start)[: key.size].decode("utf-8", "surrogateescape")
         headers.append((name, bytes_of(value)))
@@ -537,11 +487,11 @@ cdef object decode_record(
     cdef Span key, value
     cdef list headers
     if (
-        read_record_start(at, stop, &end) != GOOD
-        or read_varlong(at, end, &delta) != GOOD
-        or read_varint(at, end, &offset_delta) != GOOD
-        or read_field(at, end, &key) != GOOD
-        or read_field(at, end, &value) != GOOD
+        read_start(at, stop, &end)
+        or read_varlong(at, end, &delta)
+        or read_varint(at, end, &offset_delta)
+        or read_field(at, end, &key)
+        or read_field(at, end, &value)
     ):
         return None
     headers = read_headers(at, end)
@@ -582,97 +532,68 @@ def decode_records(
 
 cdef struct Out:
     uint8_t *start
-    Py_ssize_t size
-    Py_ssize_t capacity
+    Py_ssize_t size, capacity
 
 
-cdef int reserve(Out *out, Py_ssize_t more) except -1:
-    cdef Py_ssize_t capacity
-    cdef uint8_t *start
-    if out.capacity - out.size < more:
-        capacity = 2 * out.capacity + more
-        start = <uint8_t *> realloc(out.start, capacity)
+cdef int put(Out *out, const void *data, Py_ssize_t size) except -1:
+    cdef void *start
+    if out.capacity - out.size < size:
+        start = realloc(out.start, 2 * out.capacity + size)
         if start == NULL:
             raise MemoryError
-        out.start = start
-        out.capacity = capacity
+        out.start = <uint8_t *> start
+        out.capacity = 2 * out.capacity + size
+    memcpy(out.start + out.size, data, size)
+    out.size += size
     return 0
 
 
-cdef inline int varint_size(int64_t value) noexcept nogil:
+cdef int put_varint(Out *out, int64_t value) except -1:
     cdef uint64_t raw = (<uint64_t> value << 1) ^ <uint64_t> (value >> 63)
-    cdef int size = 1
+    cdef uint8_t digits[10]
+    cdef int count = 0
     while raw > 0x7F:
+        digits[count] = <uint8_t> (raw & 0x7F | 0x80)
+        count += 1
         raw >>= 7
-        size += 1
-    return size
+    digits[count] = <uint8_t> raw
+    return put(out, digits, count + 1)
 
 
-cdef inline void put_varint(Out *out, int64_t value) noexcept nogil:
-    cdef uint64_t raw = (<uint64_t> value << 1) ^ <uint64_t> (value >> 63)
-    while raw > 0x7F:
-        out.start[out.size] = <uint8_t> (raw & 0x7F | 0x80)
-        out.size += 1
-        raw >>= 7
-    out.start[out.size] = <uint8_t> raw
-    out.size += 1
-
-
-cdef inline Py_ssize_t field_size(object field) except -1:
+cdef int put_field(Out *out, object field) except -1:
     if field is None:
-        return 1
+        return put_varint(out, -1)
     if not isinstance(field, bytes):
         raise TypeError(f"{type(field).__name__} instead of bytes")
-    return varint_size(PyBytes_GET_SIZE(field)) + PyBytes_GET_SIZE(field)
-
-
-cdef inline void put_field(Out *out, object field) noexcept:
-    if field is None:
-        put_varint(out, -1)
-        return
     put_varint(out, PyBytes_GET_SIZE(field))
-    memcpy(out.start + out.size, PyBytes_AS_STRING(field), PyBytes_GET_SIZE(field))
-    out.size += PyBytes_GET_SIZE(field)
+    return put(out, PyBytes_AS_STRING(field), PyBytes_GET_SIZE(field))
 
 
-cdef int put_record(Out *out, Py_ssize_t index, object record, int64_t base_timestamp) except -1:
+cdef int put_body(Out *body, Py_ssize_t index, object record, int64_t base_timestamp) except -1:
     _, timestamp, key, value, headers = record
-    cdef int64_t delta = subtract(timestamp, base_timestamp)
-    cdef list fields = []
-    cdef Py_ssize_t body
+    body.size = 0
+    put(body, b"\0", 1)
+    put_varint(body, subtract(timestamp, base_timestamp))
+    put_varint(body, index)
+    put_field(body, key)
+    put_field(body, value)
+    put_varint(body, len(headers))
     for name, content in headers:
-        fields.append((<str?> name).encode("utf-8", "surrogateescape"))
-        fields.append(content)
-    body = 1 + varint_size(delta) + varint_size(index) + field_size(key) + field_size(value)
-    body += varint_size(len(fields) // 2)
-    for field in fields:
-        body += field_size(field)
-    reserve(out, body + 10)
-    put_varint(out, body)
-    out.start[out.size] = 0
-    out.size += 1
-    put_varint(out, delta)
-    put_varint(out, index)
-    put_field(out, key)
-    put_field(out, value)
-    put_varint(out, len(fields) // 2)
-    for field in fields:
-        put_field(out, field)
+        put_field(body, (<str?> name).encode("utf-8", "surrogateescape"))
+        put_field(body, content)
     return 0
 
 
 def encode_records(records, int64_t base_timestamp):
-    cdef Out out
+    cdef Out out = Out(NULL, 0, 0), body = Out(NULL, 0, 0)
     cdef Py_ssize_t index = 0
-    out.size = 0
-    out.capacity = 512
-    out.start = <uint8_t *> malloc(out.capacity)
-    if out.start == NULL:
-        raise MemoryError
     try:
         for record in records:
-            put_record(&out, index, record, base_timestamp)
+            put_body(&body, index, record, base_timestamp)
+            put_varint(&out, body.size)
+            put(&out, body.start, body.size)
             index += 1
         return PyBytes_FromStringAndSize(<const char *> out.start, out.size)
     finally:
         free(out.start)
+        free(body.start)

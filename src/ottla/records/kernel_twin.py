@@ -39,6 +39,7 @@ from ottla.records.rules import (
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
+INT32_MAX = 2**31 - 1
 ZSTD = 4
 ZSTD_VERSION_MIN = 7
 
@@ -136,11 +137,11 @@ def scan_records(
         try:
             size, at = _varint(data, at, end, 5)
         except _Endless:
-            return Finding(Fault.RECORD_SIZE, index, [])
+            return Finding(Fault.RECORD_SIZE, index, errors)
         except _Bad:
-            return Finding(Fault.RECORD_FRAMING, index, [])
+            return Finding(Fault.RECORD_FRAMING, index, errors)
         if not 0 < size <= end - at:
-            return Finding(Fault.RECORD_FRAMING, index, [])
+            return Finding(Fault.RECORD_FRAMING, index, errors)
         record_end = at + size
         try:
             delta, at = _varint(data, at + 1, record_end, 10)
@@ -149,11 +150,11 @@ def scan_records(
             _, _, at = _field(data, at, record_end)
             at = _skip_headers(data, at, record_end)
         except _Bad:
-            return Finding(Fault.RECORD_FRAMING, index, [])
+            return Finding(Fault.RECORD_FRAMING, index, errors)
         if at != record_end:
-            return Finding(Fault.RECORD_FRAMING, index, [])
+            return Finding(Fault.RECORD_FRAMING, index, errors)
         if offset_delta != index:
-            return Finding(Fault.RECORD_OFFSET, index, [])
+            return Finding(Fault.RECORD_OFFSET, index, errors)
         timestamp = append_timestamp
         if timestamp is None:
             timestamp = _int64(base_timestamp + delta)
@@ -162,7 +163,7 @@ def scan_records(
         if fault and len(errors) < RECORD_ERRORS_MAX:
             errors.append(RecordError(index, fault, timestamp))
     if at != end:
-        return Finding(Fault.RECORDS_LEFT, record_count, [])
+        return Finding(Fault.RECORDS_LEFT, record_count, errors)
     fault = Fault.RECORD_ERRORS if errors else Fault.NONE
     return Finding(fault, max_timestamp, errors)
 
@@ -183,20 +184,22 @@ def _check_frame(
     if magic > MAGIC:
         return Fault.MAGIC_UNKNOWN, magic
     size = batch_length + LOG_OVERHEAD_BYTES
+    if size > INT32_MAX:
+        return Fault.LENGTH_FATAL, length
     if size > length:
         return Fault.NO_BATCH, length
     if magic != MAGIC:
         return Fault.MAGIC_OLD, magic
     codec = data[ATTRIBUTES_AT + 1] & CODEC_MASK
-    if codec == ZSTD and produce_version < ZSTD_VERSION_MIN:
-        return Fault.ZSTD_TOO_EARLY, produce_version
+    if codec >= ZSTD and produce_version < ZSTD_VERSION_MIN:
+        return Fault.ZSTD_TOO_EARLY if codec == ZSTD else Fault.CODEC, codec
     if size < length:
         return Fault.TRAILING_BYTES, size
     (base_offset,) = _LONG.unpack_from(data, 0)
     if base_offset != 0:
         return Fault.BASE_OFFSET, base_offset
     if size < LAST_OFFSET_DELTA_AT + 4:
-        return Fault.NO_LAST_OFFSET, batch_length
+        return Fault.LENGTH_FATAL, batch_length
     if size > batch_bytes_max:
         return Fault.TOO_LARGE, size
     if size < HEADER_BYTES:
@@ -216,7 +219,7 @@ def _check_header(data: Buffer, header: BatchHeader) -> tuple[int, int] | None:
     if header.record_count != header.last_offset_delta + 1:
         return Fault.COUNT_MISMATCH, header.record_count
     if header.attributes & CONTROL_BIT:
-        return Fault.CONTROL, 0
+        return Fault.CONTROL, header.record_count
     if header.producer_id > -1 and header.base_sequence < 0:
         return Fault.BASE_SEQUENCE, header.base_sequence
     return None
@@ -301,10 +304,8 @@ def batch_spans(data: Buffer, at: int = 0) -> tuple[list[BatchHeader], int, str 
     view = memoryview(data)
     while end - at >= HEADER_BYTES:
         header = BatchHeader._make(_HEADER.unpack_from(data, at))
-        if header.magic != MAGIC:
-            return headers, at, f"magic {header.magic}"
-        if header.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
-            return headers, at, f"batch length {header.batch_length}"
+        if header.magic != MAGIC or header.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+            return headers, at, "no batch header"
         next_at = at + header.batch_length + LOG_OVERHEAD_BYTES
         if next_at > end:
             break

@@ -63,7 +63,7 @@ class Fault(IntEnum):
     MAGIC_OLD = 4
     ZSTD_TOO_EARLY = 5
     BASE_OFFSET = 6
-    NO_LAST_OFFSET = 7
+    LENGTH_FATAL = 7  # a length at which Kafka's own reader fails
     TOO_LARGE = 8
     CRC = 9
     CODEC = 10

@@ -6,15 +6,15 @@ batches, times that have to be corrected, and the words of a refusal.
 
 from ottla.errors import ErrorCode, Refused
 from ottla.records.batch import (
-    CODEC_MASK,
     HEADER_BYTES,
-    KNOWN_ATTRIBUTES,
     LENGTH_AT,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC,
     MAGIC_AT,
+    NO_PRODUCER_ID,
     OLD_BATCH_LENGTH_MIN,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     Buffer,
     CorruptBatch,
@@ -37,10 +37,10 @@ _ANSWERS: dict[int, tuple[ErrorCode, str]] = {
     Fault.MAGIC_OLD: (ErrorCode.INVALID_RECORD, "the magic is {}, only 2 is taken"),
     Fault.ZSTD_TOO_EARLY: (
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-        "zstd needs version 7 of the request, this is {}",
+        "codec {}, zstd, needs version 7 of the request",
     ),
     Fault.BASE_OFFSET: (ErrorCode.INVALID_RECORD, "the base offset is {}, not 0"),
-    Fault.NO_LAST_OFFSET: (ErrorCode.UNKNOWN_SERVER_ERROR, "the batch length is {}"),
+    Fault.LENGTH_FATAL: (ErrorCode.UNKNOWN_SERVER_ERROR, "the batch length is {}"),
     Fault.TOO_LARGE: (ErrorCode.MESSAGE_TOO_LARGE, "the batch has {} bytes"),
     Fault.CRC: (ErrorCode.CORRUPT_MESSAGE, "the CRC in the batch is {}, not that of its bytes"),
     Fault.CODEC: (ErrorCode.UNKNOWN_SERVER_ERROR, "codec {} is unknown"),
@@ -172,7 +172,14 @@ def _recompress(
     """The same records in the topic's codec: their deltas hold, the scan has seen to that."""
     target = rules.target_codec
     assert target is not None
-    attributes = header.attributes & KNOWN_ATTRIBUTES & ~(CODEC_MASK | LOG_APPEND_TIME_BIT)
+    if header.producer_id == NO_PRODUCER_ID:
+        is_writable = not header.is_transactional
+    else:
+        is_writable = header.producer_epoch >= 0
+    if not is_writable:
+        # As they stand such batches are appended; Kafka's builder cannot write them anew.
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "a producer that cannot be written anew")
+    attributes = header.attributes & TRANSACTIONAL_BIT
     log_append_time_ms = -1
     if rules.log_append_time:
         attributes |= LOG_APPEND_TIME_BIT
