@@ -26,7 +26,7 @@ class ConfigRow(NamedTuple):
     read_only: bool
     sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
-    type: ConfigType
+    kind: ConfigType
     documentation: str | None
 
 

@@ -35,7 +35,7 @@ def plain(rows: list[ConfigRow]) -> list[list[Any]]:
             row.read_only,
             row.sensitive,
             [list(synonym) for synonym in row.synonyms],
-            row.type,
+            row.kind,
         ]
         for row in rows
         if not row.name.startswith("ottla.")
