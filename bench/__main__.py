@@ -48,6 +48,9 @@ class ProgressWatch:
     def begin(self, steps: int) -> None:
         self._progress.update(self._task, total=steps)
 
+    def say(self, what: str) -> None:
+        self._progress.update(self._task, description=what)
+
     def step(self, what: str) -> None:
         self._progress.update(self._task, advance=int(self._begun), description=what)
         self._begun = True

@@ -58,6 +58,7 @@ class Watch(Protocol):
     """Who is told how far the run is."""
 
     def begin(self, steps: int) -> None: ...
+    def say(self, what: str) -> None: ...
     def step(self, what: str) -> None: ...
 
 
@@ -80,6 +81,7 @@ class Run:
         with tempfile.TemporaryDirectory(dir=folder, prefix="data-") as scratch:
             self._cold(cold_names, Path(scratch))
             if needed:
+                self.watch.say("starting " + ", ".join(needed))
                 with all_started(needed, Path(scratch)) as peers:
                     self._break_in(peers)
                     for row in rows:
@@ -109,6 +111,7 @@ class Run:
         if name is None:
             return
         topic, third_s = Topic("break-in"), self.plan.break_in_s / 3
+        self.watch.say(f"breaking in {name}")
         peers[name].fresh(topic)
         for load in (("-tail",), ("-acks", "-1"), ("-mode", "fetch", "-max", "1024")):
             reqload(*load)(peers[name], topic, third_s)
