@@ -10,13 +10,14 @@ from pathlib import Path
 
 from tools.kafka_schema_check import census, census_text, differences, read_table
 from tools.kafka_schema_jars import MessageDefinition, read_definitions
+from tools.kafka_schema_oracle import compare, recorded
 from tools.kafka_schema_page import page
 from tools.kafka_schema_write import existing_words, index_text, module_name, module_text
 
 KAFKA_VERSION = "4.3.0"
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "src/ottla/protocol/schema"
-CENSUS = ROOT / "tests/unit/protocol/census.json"
+RECORDED = ROOT / "tests/unit/protocol/recorded"
 PAGE = ROOT / "docs/reference/protocol.md"
 JARS = Path("~/.cache/ottla/kafka/libs").expanduser()
 
@@ -48,10 +49,17 @@ def check() -> int:
     return 1 if found else 0
 
 
+def oracle(seed: int) -> int:
+    found = compare(JARS, seed, each=20)
+    print(*found[:20], sep="\n")
+    return 1 if found else 0
+
+
 def record() -> int:
-    if failed := check():
-        return failed
-    CENSUS.write_text(census_text(read_table()))
+    if check() or oracle(0):
+        return 1
+    (RECORDED / "census.json").write_text(census_text(read_table()))
+    (RECORDED / "records.json").write_text(recorded(JARS))
     return 0
 
 
@@ -64,12 +72,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The protocol's table against Kafka's jars.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check")
+    commands.add_parser("oracle").add_argument("seed", nargs="?", type=int, default=0)
     commands.add_parser("record")
     commands.add_parser("write").add_argument("module", nargs="?")
     commands.add_parser("page")
     arguments = parser.parse_args()
     if arguments.command == "write":
         return write(arguments.module)
+    if arguments.command == "oracle":
+        return oracle(arguments.seed)
     return {"check": check, "record": record, "page": write_page}[arguments.command]()
 
 

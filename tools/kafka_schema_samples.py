@@ -1,4 +1,4 @@
-"""Messages of every kind with seeded random contents, for tests that compare two codecs."""
+"""Messages of every kind with seeded random contents, to compare two codecs with."""
 
 import random
 from collections.abc import Iterator
@@ -44,8 +44,6 @@ def _struct(
         left_out = field.tag is not None and source.random() < 0.5
         if field.present and not left_out:
             values[field.name] = _value(field, field.type, version, flexible, source, longest)
-        elif field.default is None and not field.nullable and field.present:
-            values[field.name] = b""
     return cls(**values)
 
 
@@ -66,10 +64,10 @@ def _value(
         return [
             _value(field, wire.element, version, flexible, source, longest) for _ in range(count)
         ]
-    return _scalar(wire.name, source)
+    return random_scalar(wire.name, source)
 
 
-def _scalar(name: str, source: random.Random) -> Any:
+def random_scalar(name: str, source: random.Random) -> Any:
     if name in BITS:
         bits = source.randint(1, BITS[name])
         value = source.getrandbits(bits)
@@ -85,3 +83,22 @@ def _scalar(name: str, source: random.Random) -> Any:
     if name == "string":
         return "".join(source.choices(LETTERS, k=size))
     return source.randbytes(size)
+
+
+def mutated(data: bytes, source: random.Random) -> bytes:
+    """The bytes with one to three faults that aim at lengths, counts and ends."""
+    changed = bytearray(data)
+    for _ in range(source.choice((1, 1, 1, 2, 3))):
+        at = source.randrange(len(changed)) if changed else 0
+        fault = source.randrange(6)
+        if fault in (0, 1) and changed:
+            changed[at] = source.choice((0, 1, 2, 127, 128, 255, source.randrange(256)))
+        elif fault == 2:
+            del changed[at:]
+        elif fault == 3:
+            changed[at:at] = source.randbytes(source.randint(1, 5))
+        elif fault == 4:
+            changed[at : at + 5] = b"\xff\xff\xff\xff" + source.choice((b"\x07", b"\x0f", b"\xff"))
+        else:
+            del changed[at : at + source.randint(1, 4)]
+    return bytes(changed)
