@@ -5,6 +5,7 @@ A client's mistake is `Refused`, a frame that cannot be read is `Malformed`, wha
 """
 
 from enum import IntEnum
+from errno import EDQUOT, ENOSPC
 
 
 class ErrorCode(IntEnum):
@@ -205,3 +206,8 @@ class DiskError(Exception):
         super().__init__(f"{why} (errno {errno})")
         self.errno = errno
         self.why = why
+
+    @property
+    def is_full(self) -> bool:
+        """No room, or no more of it for us: it may pass, and nothing is lost meanwhile."""
+        return self.errno in (ENOSPC, EDQUOT)

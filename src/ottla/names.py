@@ -12,6 +12,10 @@ Uuid = bytes
 NO_UUID: Uuid = bytes(16)
 METADATA_TOPIC_ID: Uuid = bytes(15) + b"\x01"
 METADATA_TOPIC = "__cluster_metadata"
+# Topics of the broker's own, as Kafka names them.
+INTERNAL_TOPICS: dict[str, None] = dict.fromkeys(
+    ("__consumer_offsets", "__transaction_state", "__share_group_state")
+)
 
 
 class Now(NamedTuple):

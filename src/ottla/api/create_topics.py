@@ -1,0 +1,50 @@
+"""CreateTopics: the controller decides; the answer waits until the topics can be used here."""
+
+from ottla.broker.node import Node
+from ottla.broker.parked import Parked
+from ottla.broker.pipeline import Call
+from ottla.config_describe import describe_created_topic
+from ottla.errors import ErrorCode
+from ottla.names import Now
+from ottla.protocol.schema.create_topics import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+def handle(node: Node, call: Call, request: CreateTopicsRequest) -> Parked:
+    def on_decided(response: CreateTopicsResponse, now: Now) -> None:
+        _add_configs(node, request, response)
+        node.hosting.when_open(lambda now: node.complete(parked, response), now)
+
+    def expire(now: Now) -> CreateTopicsResponse:
+        return CreateTopicsResponse(
+            topics=[
+                CreatableTopicResult(
+                    name=topic.name,
+                    error_code=ErrorCode.REQUEST_TIMED_OUT,
+                    error_message="The request timed out.",
+                )
+                for topic in request.topics
+            ]
+        )
+
+    deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
+    parked = Parked(call, node.stay_parked, expire, deadline_ms)
+    node.ask_controller(request, call.version, on_decided)
+    return parked
+
+
+def _add_configs(node: Node, request: CreateTopicsRequest, response: CreateTopicsResponse) -> None:
+    """KIP-525: the answer says what the topic was made with."""
+    asked = {topic.name: topic for topic in request.topics}
+    for result in response.topics:
+        if result.error_code:
+            continue
+        overrides = {c.name: c.value for c in asked[result.name].configs if c.value is not None}
+        result.configs = [
+            CreatableTopicConfigs(row.name, row.value, row.read_only, row.source, row.sensitive)
+            for row in describe_created_topic(overrides, node.config)
+        ]

@@ -1,0 +1,44 @@
+"""DeleteTopics: the controller decides; files go in the background."""
+
+from ottla.broker.node import Node
+from ottla.broker.parked import Parked
+from ottla.broker.pipeline import Call
+from ottla.errors import ErrorCode
+from ottla.names import Now
+from ottla.protocol.schema.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+TOPIC_IDS_FROM = 6
+DELETION_DISABLED_CODE_FROM = 3
+
+
+def handle(node: Node, call: Call, request: DeleteTopicsRequest) -> Parked | DeleteTopicsResponse:
+    if not node.config.boolean("delete.topic.enable"):
+        code = (
+            ErrorCode.TOPIC_DELETION_DISABLED
+            if call.version >= DELETION_DISABLED_CODE_FROM
+            else ErrorCode.INVALID_REQUEST
+        )
+        return _all(request, code)
+
+    def expire(now: Now) -> DeleteTopicsResponse:
+        return _all(request, ErrorCode.REQUEST_TIMED_OUT)
+
+    deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
+    parked = Parked(call, node.stay_parked, expire, deadline_ms)
+    node.ask_controller(
+        request, call.version, lambda response, now: node.complete(parked, response)
+    )
+    return parked
+
+
+def _all(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopicsResponse:
+    named = [DeletableTopicResult(name=name, error_code=code) for name in request.topic_names]
+    named += [
+        DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=code)
+        for topic in request.topics
+    ]
+    return DeleteTopicsResponse(responses=named)

@@ -1,0 +1,1 @@
+"""The node: one broker as a deterministic object (DESIGN D2)."""

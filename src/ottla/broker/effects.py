@@ -1,0 +1,63 @@
+"""What a node asks of its shell. The shell carries these out in order (DESIGN D2)."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ottla.errors import DiskError
+from ottla.names import ConnId
+from ottla.protocol.facts import Part
+from ottla.storage.disk import DiskJob, JobId
+from ottla.storage.log import LogTicket
+
+
+class Send(NamedTuple):
+    """Bytes and file slices for one connection, a whole frame."""
+
+    conn: ConnId
+    parts: list[Part]
+
+
+class Close(NamedTuple):
+    conn: ConnId
+    why: str
+
+
+class Mute(NamedTuple):
+    """Deliver no further frame of this connection until it is unmuted."""
+
+    conn: ConnId
+
+
+class Unmute(NamedTuple):
+    conn: ConnId
+
+
+class DiskOp(NamedTuple):
+    """Run the job; its result is the input `disk_done`."""
+
+    id: JobId
+    job: DiskJob
+
+
+DiskResult = Any | DiskError
+
+
+@dataclass(slots=True, eq=False)
+class FlushTicket:
+    """Make the page cache durable; the result is the input `flushed`. One is in flight at a time.
+
+    `marks` is the file of durable marks as of the round before, to be written on the way.
+    """
+
+    logs: list[LogTicket]
+    marks: bytes | None
+
+
+class Report(NamedTuple):
+    """A line for the operator."""
+
+    level: str
+    text: str
+
+
+Effect = Send | Close | Mute | Unmute | DiskOp | FlushTicket | Report

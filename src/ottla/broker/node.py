@@ -1,0 +1,445 @@
+"""One broker as a deterministic object: call an input, then drain the effects in order (DESIGN D2).
+
+Nothing here waits, reads a clock or opens a file. Time comes with each input; what takes time is an
+effect whose result is an input.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ottla.broker.effects import (
+    Close,
+    DiskOp,
+    DiskResult,
+    Effect,
+    FlushTicket,
+    Mute,
+    Report,
+    Send,
+    Unmute,
+)
+from ottla.broker.fetch_sessions import FetchSessions
+from ottla.broker.flushing import Flushable, Flusher
+from ottla.broker.metrics import Metrics
+from ottla.broker.parked import Parked, Stalled, Timers, Woken
+from ottla.broker.pipeline import NO_REPLY, Call, Connection, Message, Route
+from ottla.broker.producer_ids import ProducerIds
+from ottla.broker.state import NodeState
+from ottla.errors import DiskError, ErrorCode, Malformed, Refused
+from ottla.limits import REPORTED_ONCE_MAX, SLOTS_PER_CONNECTION_MAX, WAKE_UPS_PER_TURN_MAX
+from ottla.metadata.image import Image, PartitionImage
+from ottla.names import NO_UUID, ConnId, NodeId, Now, Uuid
+from ottla.protocol.frame import parse_request_header
+from ottla.replication.partition import Partition
+from ottla.storage.disk import DiskJob, JobId
+from ottla.storage.jobs import WarmRange
+from ottla.storage.log import WouldBlock
+
+RouteOf = Callable[[int, int], Route]
+
+
+class Node:
+    def __init__(self, state: NodeState, route_of: RouteOf, now: Now) -> None:
+        self.state = state
+        self.route_of = route_of
+        self.now = now
+        self.config = state.config
+        self.node_id = state.identity.node_id
+        self.cluster_id = state.identity.cluster_id
+        self.fetch_bytes_max = state.config.int("fetch.max.bytes")
+        self.syncs = state.config.is_durable()
+        self.is_storage_offline = False
+        self.image: Image = state.image
+        self.connections: dict[ConnId, Connection] = {}
+        self.timers = Timers()
+        self.woken = Woken()
+        self.metrics = Metrics()
+        self.flusher = Flusher(state.marks)
+        self.fetch_sessions = FetchSessions(state.config, state.entropy)
+        self.producer_ids = ProducerIds(self.node_id, self)
+        self.hosting = state.hosting
+        self.metadata = state.metadata
+        self._effects: list[Effect] = []
+        self._jobs: dict[JobId, Callable[[object, Now], None]] = {}
+        self._jobs_drawn = 0
+        self._reported: dict[str, None] = {}
+        self.hosting.attach(self)
+        self.metadata.attach(self)
+
+    def start(self, now: Now, on_ready: Callable[[Now], None]) -> None:
+        """Lead the metadata quorum of one, register, and host what the metadata names."""
+        self.now = now
+        self.hosting.take_up(now)
+        self.metadata.lead(self.node_id, self.state.voters(), now)
+        self.flusher.mark_dirty(self.metadata, now)
+        controller = self.metadata.controller
+        registration = self.state.registration()
+        records = [] if self.image.features else controller.bootstrap()
+        records += controller.register_controller(registration)
+        self.append_metadata(records, lambda now: None)
+        self.append_metadata(controller.register_broker(registration), lambda now: None)
+
+        def on_unfenced(now: Now) -> None:
+            self.hosting.when_open(on_ready, now)
+
+        self.append_metadata(controller.unfence(self.node_id), on_unfenced)
+
+    def drain(self, now: Now) -> None:
+        """Stopping: whoever waits for more data is answered with what there is."""
+        self.now = now
+        self.flusher.want()
+        for connection in self.connections.values():
+            for parked in list(connection.parked):
+                if parked.mutes and parked.expire is not None and parked.timer is not None:
+                    parked.timer.run_early(self.timers, now)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing is on its way to the disk, and no job runs."""
+        return self.is_storage_offline or (self.flusher.is_idle and not self._jobs)
+
+    # Inputs
+
+    def connected(self, conn: ConnId, peer: str, now: Now) -> None:
+        self.now = now
+        assert conn not in self.connections
+        self.connections[conn] = Connection(conn, peer)
+
+    def received(self, conn: ConnId, frame: memoryview, now: Now) -> None:
+        """A whole frame, lent for this call only. Not called while the connection is muted."""
+        self.now = now
+        connection = self.connections[conn]
+        assert not connection.is_muted
+        slots = connection.slots
+        try:
+            header = parse_request_header(frame)
+            route = self.route_of(header.api_key, header.api_version)
+            if slots and (not route.is_produce or len(slots) >= SLOTS_PER_CONNECTION_MAX):
+                connection.held = bytes(frame)
+                self._mute(connection)
+                return
+            connection.client_id = header.client_id
+            request = route.decode(frame, header.body_at)[0]
+        except Malformed as malformed:
+            self.metrics.malformed_frames += 1
+            self.close(conn, str(malformed))
+            return
+        self.metrics.requests += 1
+        call = Call(connection, route, header.correlation_id, now)
+        try:
+            reply = route.handle(self, call, request)
+        except Stalled as stalled:
+            reply = self._park_to_run_again(call, frame, header.body_at, stalled)
+        except WouldBlock as cold:
+            reply = self._park_to_run_again(call, frame, header.body_at, self._warm(cold))
+        if reply.__class__ is Parked:
+            slots.append(call)
+            self._park(reply)
+        elif slots:
+            slots.append(call)
+            call.answer(reply)
+            call.drain(self._effects)
+        elif reply is not NO_REPLY:
+            self._effects.append(Send(conn, route.frame(header.correlation_id, reply)))
+
+    def closed(self, conn: ConnId, now: Now) -> None:
+        self.now = now
+        connection = self.connections.pop(conn, None)
+        if connection is not None:
+            self._forget(connection)
+
+    def flushed(self, ticket: FlushTicket, error: DiskError | None, now: Now) -> None:
+        self.now = now
+        self.flusher.on_flushed(ticket, error, now)
+        if error is not None:
+            self._take_storage_offline(error)
+
+    def disk_done(self, op: DiskOp, result: DiskResult, now: Now) -> None:
+        self.now = now
+        self._jobs.pop(op.id)(result, now)
+
+    def tick(self, now: Now) -> None:
+        self.now = now
+        self.timers.run_due(now)
+
+    def next_deadline_ms(self) -> int | None:
+        if self.woken.queue:
+            return self.now.mono_ms
+        due = self.flusher.next_deadline_ms()
+        timer = self.timers.next_deadline_ms()
+        if due is None or timer is None:
+            return timer if due is None else due
+        return min(due, timer)
+
+    @property
+    def has_effects(self) -> bool:
+        return bool(self._effects)
+
+    def take_effects(self) -> list[Effect]:
+        """Drain. What the inputs of this turn woke runs first, and a flush round may start."""
+        if self.woken.queue:
+            self._run_woken()
+        ticket = self.flusher.maybe_start(self.now)
+        if ticket is not None:
+            self._effects.append(ticket)
+        effects = self._effects
+        self._effects = []
+        return effects
+
+    # For handlers: partitions and the cluster
+
+    def find_partition(self, name: str, topic_id: Uuid, index: int) -> Partition:
+        """The partition that this broker leads, by name or by topic id (KIP-516)."""
+        hosting = self.hosting
+        by_id = topic_id != NO_UUID
+        topic = hosting.topics_by_id.get(topic_id) if by_id else hosting.topics.get(name)
+        if topic is None:
+            code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise Refused(code, "this topic is not hosted here")
+        partition = topic.partitions.get(index)
+        if partition is not None:
+            return partition
+        opening = topic.opening.get(index)
+        if opening is not None:
+            raise Stalled(lambda parked: parked.wait_in(opening))
+        why = topic.damaged.get(index)
+        if why is not None:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, why)
+        raise Refused(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name} has no partition {index} here"
+        )
+
+    def leader_hint(self, name: str, topic_id: Uuid, index: int) -> PartitionImage | None:
+        image = self.image
+        topic = image.topics_by_id.get(topic_id) or image.topics.get(name)
+        return None if topic is None else topic.partitions.get(index)
+
+    def endpoints(self, node_ids: Iterable[int]) -> list[tuple[int, str, int, str | None]]:
+        """Where clients find these brokers."""
+        found = []
+        for node_id in node_ids:
+            broker = self.image.brokers.get(NodeId(node_id))
+            if broker is not None and not broker.is_fenced and broker.endpoints:
+                endpoint = broker.endpoints[0]
+                found.append((int(node_id), endpoint.host, endpoint.port, broker.rack))
+        return found
+
+    def ask_controller(
+        self, request: object, version: int, then: Callable[[Any, Now], None]
+    ) -> None:
+        """A message to the active controller, which is this node's own for now."""
+        if self.is_storage_offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the log directory is offline")
+        outcome = self.metadata.controller.handle(request, version)
+        self.append_metadata(outcome.records, lambda now: then(outcome.response, now))
+
+    def append_metadata(self, records: list[Any], then: Callable[[Now], None]) -> None:
+        try:
+            self.metadata.append(records, then, self.now)
+        except DiskError as error:
+            self.on_storage_error(error)
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, error.why) from error
+        if records:
+            self.flusher.mark_dirty(self.metadata, self.now)
+            self.flusher.want()
+
+    def on_committed(self, record: Any, offset: int, now: Now) -> None:
+        self.image.replay(record, offset)
+        self.hosting.on_committed(record, now)
+
+    # For handlers and parts: effects
+
+    def close(self, conn: ConnId, why: str) -> None:
+        self._effects.append(Close(conn, why))
+
+    def submit(self, job: DiskJob, on_done: Callable[[object, Now], None]) -> None:
+        self._jobs_drawn += 1
+        op = DiskOp(JobId(self._jobs_drawn), job)
+        self._jobs[op.id] = on_done
+        self._effects.append(op)
+
+    def after(self, delay_ms: int, action: Callable[[Now], None]) -> None:
+        self.timers.add(self.now.mono_ms + delay_ms, action)
+
+    def report(self, level: str, text: str) -> None:
+        self._effects.append(Report(level, text))
+
+    def report_once(self, text: str) -> None:
+        if text not in self._reported and len(self._reported) < REPORTED_ONCE_MAX:
+            self._reported[text] = None
+            self.report("warning", text)
+
+    def new_uuid(self) -> Uuid:
+        return self.state.entropy.uuid()
+
+    # For partitions
+
+    def mark_dirty(self, owner: Flushable, now: Now) -> None:
+        self.flusher.mark_dirty(owner, now)
+
+    def want_flush(self) -> None:
+        self.flusher.want()
+
+    def forget_log(self, partition: Partition) -> None:
+        self.flusher.forget(partition)
+        self.state.marks.forget(partition.log.directory)
+
+    def on_storage_error(self, error: DiskError) -> None:
+        """A full disk refuses writes until there is room; anything else is not to be trusted."""
+        self.metrics.storage_errors += 1
+        if not error.is_full:
+            self._take_storage_offline(error)
+            return
+        self.report_once(f"the log directory is full; writes are refused ({error.why})")
+
+    def _take_storage_offline(self, error: DiskError) -> None:
+        """After a failed sync nobody knows what is on disk: never tried again and trusted (D3)."""
+        if self.is_storage_offline:
+            return
+        self.is_storage_offline = True
+        self.report("error", f"the log directory is offline until a restart: {error.why}")
+        for partition in self.hosting.all_partitions():
+            partition.lose_waiters(ErrorCode.KAFKA_STORAGE_ERROR, self.now)
+
+    # Parking
+
+    def wake(self, waiting: dict[Any, None]) -> None:
+        self.woken.wake_all(waiting)
+
+    def complete(self, parked: Parked, reply: Message) -> None:
+        """The reply of a parked request is ready, whoever found that out."""
+        if parked.is_done:
+            return
+        self._unpark(parked)
+        call = parked.call
+        call.answer(reply)
+        connection = call.connection
+        if connection.conn in self.connections and connection.slots:
+            call.drain(self._effects)
+            if connection.is_muted and not connection.slots:
+                self._resume(connection)
+
+    def stay_parked(self, parked: Parked, now: Now) -> None:
+        """The retry of a request that is completed by what it waits for."""
+
+    def _unpark(self, parked: Parked) -> None:
+        parked.is_done = True
+        parked.stop_waiting()
+        parked.call.connection.parked.pop(parked, None)
+        if parked.timer is not None:
+            self.timers.cancel(parked.timer)
+            parked.timer = None
+
+    def _forget(self, connection: Connection) -> None:
+        """The client is gone: nothing may go on waiting on its behalf."""
+        for parked in list(connection.parked):
+            self._unpark(parked)
+        connection.slots.clear()
+        connection.held = None
+
+    def _mute(self, connection: Connection) -> None:
+        if not connection.is_muted:
+            connection.is_muted = True
+            self._effects.append(Mute(connection.conn))
+
+    def _resume(self, connection: Connection) -> None:
+        """The slots are empty: what was held runs, and unless it parks, frames flow again."""
+        connection.is_muted = False
+        held, connection.held = connection.held, None
+        if held is not None:
+            self.received(connection.conn, memoryview(held), self.now)
+        if not connection.is_muted:
+            self._effects.append(Unmute(connection.conn))
+
+    def _warm(self, cold: WouldBlock) -> Stalled:
+        """Read the cold range in a job; the request runs again when it is in the page cache."""
+
+        def watch(parked: Parked) -> None:
+            def on_warm(result: object, now: Now) -> None:
+                if isinstance(result, DiskError):
+                    self._take_storage_offline(result)
+                self.woken.wake(parked)
+
+            self.submit(WarmRange(cold.file, cold.position, cold.size), on_warm)
+
+        return Stalled(watch)
+
+    def _park_to_run_again(
+        self, call: Call, frame: memoryview, body_at: int, stalled: Stalled
+    ) -> Parked:
+        """What is parked owns its bytes: the frame is only lent for the call."""
+        request = call.route.decode(memoryview(bytes(frame)), body_at)[0]
+
+        def retry(parked: Parked, now: Now) -> Message | None:
+            reply: Message = call.route.handle(self, call, request)
+            return reply
+
+        parked = Parked(call, retry)
+        stalled.watch(parked)
+        return parked
+
+    def _park(self, parked: Parked) -> None:
+        self.metrics.parked += 1
+        if parked.is_done:
+            # Answered before it had its place in the order.
+            parked.call.drain(self._effects)
+            return
+        connection = parked.call.connection
+        connection.parked[parked] = None
+        if parked.mutes:
+            self._mute(connection)
+        if parked.deadline_ms is not None:
+            parked.timer = self.timers.add(parked.deadline_ms, _Expiry(self, parked))
+
+    def _run_woken(self) -> None:
+        queue = self.woken.queue
+        for _ in range(min(len(queue), WAKE_UPS_PER_TURN_MAX)):
+            parked = queue.popleft()
+            parked.is_woken = False
+            if not parked.is_done:
+                self._run_again(parked)
+
+    def _run_again(self, parked: Parked) -> None:
+        parked.call.now = self.now
+        try:
+            reply = parked.retry(parked, self.now)
+        except Stalled as stalled:
+            stalled.watch(parked)
+            return
+        except WouldBlock as cold:
+            self._warm(cold).watch(parked)
+            return
+        if reply.__class__ is Parked:
+            self._park_anew(parked, reply)
+        elif reply is not None:
+            self.complete(parked, reply)
+
+    def _park_anew(self, old: Parked, new: Parked) -> None:
+        """A stalled request ran, and waits for something else now, in the same slot."""
+        self._unpark(old)
+        self._park(new)
+        connection = new.call.connection
+        if connection.is_muted and not new.mutes and connection.held is None:
+            connection.is_muted = False
+            self._effects.append(Unmute(connection.conn))
+
+
+class _Expiry:
+    """A parked request's deadline."""
+
+    __slots__ = ("node", "parked")
+
+    def __init__(self, node: Node, parked: Parked) -> None:
+        self.node = node
+        self.parked = parked
+
+    def __call__(self, now: Now) -> None:
+        parked = self.parked
+        assert parked.expire is not None
+        if parked.is_done:
+            return
+        parked.timer = None
+        parked.call.now = now
+        reply = parked.expire(now)
+        if reply is not None:
+            self.node.complete(parked, reply)

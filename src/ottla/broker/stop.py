@@ -1,0 +1,43 @@
+"""A clean stop: everything that recovery would have to find out is written down. Blocking."""
+
+from ottla.broker.node import Node
+from ottla.errors import DiskError
+from ottla.storage.checkpoints import (
+    CLEAN_SHUTDOWN,
+    LOG_START_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_CHECKPOINT,
+    encode_clean_shutdown,
+    encode_offsets,
+    write_atomic,
+)
+from ottla.storage.durable import MARKS_FILE
+from ottla.storage.jobs import write_file
+
+
+def stop_cleanly(node: Node) -> bool:
+    """Whether the directory could be left clean. If not, the next start recovers."""
+    if node.is_storage_offline:
+        return False
+    disk = node.state.disk
+    partitions = node.hosting.all_partitions()
+    try:
+        for partition in partitions:
+            partition.log.close_job().run(disk)
+        node.metadata.log.close_job().run(disk)
+        recovery_points = encode_offsets({p.partition: p.log.end_offset for p in partitions})
+        starts = encode_offsets({p.partition: p.log.start_offset for p in partitions})
+        high_watermarks = encode_offsets({p.partition: p.log.end_offset for p in partitions})
+        write_atomic(disk, RECOVERY_POINT_CHECKPOINT, recovery_points)
+        write_atomic(disk, LOG_START_CHECKPOINT, starts)
+        write_atomic(disk, REPLICATION_CHECKPOINT, high_watermarks)
+        marks = node.state.marks
+        marks.set_recovery_points(recovery_points)
+        write_file(disk, MARKS_FILE, marks.encode())
+        broker = node.image.brokers.get(node.node_id)
+        epoch = -1 if broker is None else broker.epoch
+        write_atomic(disk, CLEAN_SHUTDOWN, encode_clean_shutdown(epoch))
+    except DiskError as error:
+        node.report("error", f"could not stop cleanly: {error.why}")
+        return False
+    return True

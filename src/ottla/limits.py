@@ -1,0 +1,27 @@
+"""Every bound of this broker that is not a Kafka config, with its reason (DESIGN D10)."""
+
+from typing import Final
+
+# A turn serves one connection this far, then the others: one pipelining client must not take its
+# neighbours' latency from 0.02 to 133 ms.
+FRAMES_PER_TURN_MAX: Final = 16
+TURN_BYTES_OUT_MAX: Final = 1 << 20
+RECEIVE_BUFFER_BYTES: Final = 256 << 10
+
+# Beyond this a client that does not read is not read from either.
+SEND_QUEUE_BYTES_MAX: Final = 4 << 20
+
+# Parked requests that run again within one turn; the rest wait for the next.
+WAKE_UPS_PER_TURN_MAX: Final = 64
+
+# Requests of one connection whose replies wait. Stock clients keep at most five in flight.
+SLOTS_PER_CONNECTION_MAX: Final = 1024
+
+# Lines that are said once each: a client that makes up group names must not fill memory.
+REPORTED_ONCE_MAX: Final = 1000
+
+# Descriptors that log files may not take from connections.
+DESCRIPTORS_KEPT_FOR_CONNECTIONS: Final = 256
+
+# The listener rests this long when the process is out of descriptors.
+LISTENER_REST_MS: Final = 100

@@ -1,0 +1,1 @@
+"""What the cluster knows, as records, an image that only replay changes, and commands."""

@@ -1,0 +1,75 @@
+"""Metadata records as they stand in the log: a frame version, the type, its version, the message."""
+
+from typing import Any, Final, cast
+
+from ottla.errors import Malformed
+from ottla.protocol.compile import decoder, encoder
+from ottla.protocol.facts import Part
+from ottla.protocol.schema import records_metadata as schema
+
+FRAME_VERSION: Final = 1
+
+# What `metadata.version` 30 (4.3-IV0) writes. Records of other versions are read all the same.
+WRITTEN_VERSIONS: Final[dict[type[Any], int]] = {
+    schema.BeginTransactionRecord: 0,
+    schema.BrokerRegistrationChangeRecord: 0,
+    schema.ConfigRecord: 0,
+    schema.EndTransactionRecord: 0,
+    schema.FeatureLevelRecord: 0,
+    schema.PartitionChangeRecord: 2,
+    schema.PartitionRecord: 2,
+    schema.ProducerIdsRecord: 0,
+    schema.RegisterBrokerRecord: 4,
+    schema.RegisterControllerRecord: 0,
+    schema.RemoveTopicRecord: 0,
+    schema.TopicRecord: 0,
+}
+
+API_KEYS: Final[dict[type[Any], int]] = {
+    schema.RegisterBrokerRecord: 0,
+    schema.TopicRecord: 2,
+    schema.PartitionRecord: 3,
+    schema.ConfigRecord: 4,
+    schema.PartitionChangeRecord: 5,
+    schema.RemoveTopicRecord: 9,
+    schema.FeatureLevelRecord: 12,
+    schema.ProducerIdsRecord: 15,
+    schema.BrokerRegistrationChangeRecord: 17,
+    schema.BeginTransactionRecord: 23,
+    schema.EndTransactionRecord: 24,
+    schema.RegisterControllerRecord: 27,
+}
+
+TYPES: Final[dict[int, type[Any]]] = {key: cls for cls, key in API_KEYS.items()}
+
+
+def encode_record(record: Any) -> bytes:
+    cls = type(record)
+    version = WRITTEN_VERSIONS[cls]
+    parts: list[Part] = [bytes((FRAME_VERSION, API_KEYS[cls], version))]
+    encoder(cls, version)(record, parts)
+    return b"".join(cast("list[bytes]", parts))
+
+
+def decode_record(value: bytes) -> Any | None:
+    """The record, or None for a type that this version does not know: it is skipped, and kept."""
+    view = memoryview(value)
+    frame_version, at = _read_uvarint(view, 0)
+    if frame_version != FRAME_VERSION:
+        raise Malformed(f"metadata record frame version {frame_version}")
+    api_key, at = _read_uvarint(view, at)
+    version, at = _read_uvarint(view, at)
+    cls = TYPES.get(api_key)
+    return None if cls is None else decoder(cls, version)(view, at)[0]
+
+
+def _read_uvarint(view: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(view) and shift < 35:
+        byte = view[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise Malformed("a metadata record ends inside its frame")

@@ -1,0 +1,1 @@
+"""The metadata quorum. Of one voter for now: its seam is `replica.py` (DESIGN D5)."""

@@ -1,0 +1,1 @@
+"""One hosted partition, and who hosts it."""

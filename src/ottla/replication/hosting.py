@@ -1,0 +1,204 @@
+"""Which partitions this broker hosts, as the committed metadata says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ottla.config import BrokerConfig, TopicConfig
+from ottla.errors import DiskError
+from ottla.metadata.image import RESOURCE_TOPIC, Image, PartitionImage, TopicImage
+from ottla.names import NodeId, Now, TopicPartition, Uuid
+from ottla.protocol.schema import records_metadata as schema
+from ottla.replication.partition import Host, Partition
+from ottla.storage.disk import Disk, DiskFile
+from ottla.storage.jobs import CloseFiles, CreateLog, RemoveTree, RenameLog
+from ottla.storage.log import Log
+from ottla.storage.partition_meta import deletion_name, dir_name, encode_partition_metadata
+from ottla.storage.segment import Segment
+
+
+class HostNode(Host, Protocol):
+    """What hosting needs of its node beyond what a partition does."""
+
+    def after(self, delay_ms: int, action: Callable[[Now], None]) -> None: ...
+
+    def forget_log(self, partition: Partition) -> None: ...
+
+    def new_uuid(self) -> Uuid: ...
+
+
+@dataclass(slots=True, eq=False)
+class HostedTopic:
+    name: str
+    topic_id: Uuid
+    config: TopicConfig
+    partitions: dict[int, Partition] = field(default_factory=dict)
+    # Partitions whose files are being made: requests for them wait here.
+    opening: dict[int, dict[Any, None]] = field(default_factory=dict)
+    # Partitions whose files are not to be trusted, with the reason.
+    damaged: dict[int, str] = field(default_factory=dict)
+
+
+class Hosting:
+    def __init__(self, node_id: NodeId, config: BrokerConfig, disk: Disk, image: Image) -> None:
+        self.node_id = node_id
+        self.config = config
+        self.disk = disk
+        self.image = image
+        self.topics: dict[str, HostedTopic] = {}
+        self.topics_by_id: dict[Uuid, HostedTopic] = {}
+        self._loaded: dict[TopicPartition, Log] = {}
+        self._damaged: dict[TopicPartition, str] = {}
+        self._opening = 0
+        self._when_open: list[Callable[[Now], None]] = []
+        self._node: HostNode | None = None
+
+    def attach(self, node: HostNode) -> None:
+        self._node = node
+
+    @property
+    def node(self) -> HostNode:
+        assert self._node is not None
+        return self._node
+
+    def offer_loaded(
+        self, logs: dict[TopicPartition, Log], damaged: dict[TopicPartition, str]
+    ) -> None:
+        """Logs that recovery found, or had to give up, for when the metadata names them."""
+        self._loaded = logs
+        self._damaged = damaged
+
+    def all_partitions(self) -> list[Partition]:
+        return [p for topic in self.topics.values() for p in topic.partitions.values()]
+
+    def when_open(self, action: Callable[[Now], None], now: Now) -> None:
+        """Run once every partition that is being made now can be used."""
+        if self._opening:
+            self._when_open.append(action)
+        else:
+            action(now)
+
+    # The committed metadata changed (after the image's own replay)
+
+    def on_committed(self, record: Any, now: Now) -> None:
+        if isinstance(record, schema.PartitionRecord):
+            self._host(record.topic_id, record.partition_id, now)
+        elif isinstance(record, schema.PartitionChangeRecord):
+            self._change(record.topic_id, record.partition_id)
+        elif isinstance(record, schema.RemoveTopicRecord):
+            self._remove(record.topic_id, now)
+        elif isinstance(record, schema.ConfigRecord):
+            if record.resource_type == RESOURCE_TOPIC:
+                self._configure(record.resource_name)
+
+    def take_up(self, now: Now) -> None:
+        """Host everything that the image names: once, after boot."""
+        for topic in list(self.image.topics.values()):
+            for index in topic.partitions:
+                self._host(topic.topic_id, index, now)
+
+    def _topic(self, image: TopicImage) -> HostedTopic:
+        hosted = self.topics_by_id.get(image.topic_id)
+        if hosted is None:
+            hosted = HostedTopic(image.name, image.topic_id, self._config_of(image.name))
+            self.topics[image.name] = hosted
+            self.topics_by_id[image.topic_id] = hosted
+        return hosted
+
+    def _config_of(self, topic: str) -> TopicConfig:
+        return TopicConfig.resolve(self.image.configs_of(RESOURCE_TOPIC, topic), self.config)
+
+    def _host(self, topic_id: Uuid, index: int, now: Now) -> None:
+        image = self.image.topics_by_id[topic_id]
+        if self.node_id not in image.partitions[index].replicas:
+            return
+        topic = self._topic(image)
+        partition = TopicPartition(image.name, index)
+        loaded = self._loaded.pop(partition, None)
+        if loaded is not None:
+            self._open(topic, index, loaded)
+            return
+        why = self._damaged.pop(partition, None)
+        if why is not None:
+            topic.damaged[index] = why
+            return
+        topic.opening[index] = {}
+        self._opening += 1
+        directory = dir_name(partition)
+
+        def on_created(result: object, now: Now) -> None:
+            self._on_created(topic, index, result, now)
+
+        self.node.submit(CreateLog(directory, encode_partition_metadata(topic_id)), on_created)
+
+    def _on_created(self, topic: HostedTopic, index: int, result: Any, now: Now) -> None:
+        waiting = topic.opening.pop(index)
+        self._opening -= 1
+        if isinstance(result, DiskError):
+            self.node.on_storage_error(result)
+        elif self.topics_by_id.get(topic.topic_id) is topic:
+            partition = TopicPartition(topic.name, index)
+            log = Log(partition, dir_name(partition), self.disk, topic.config)
+            file: DiskFile = result
+            log.add_segment(Segment(0, file, now.wall_ms))
+            self._open(topic, index, log)
+        else:
+            self.node.submit(CloseFiles((result,)), _nothing)
+        self.node.wake(waiting)
+        if self._opening == 0:
+            actions, self._when_open = self._when_open, []
+            for action in actions:
+                action(now)
+
+    def _open(self, topic: HostedTopic, index: int, log: Log) -> None:
+        partition = Partition(log.partition, topic.topic_id, log, self.node, topic.config)
+        topic.partitions[index] = partition
+        self._lead(partition, self.image.topics_by_id[topic.topic_id].partitions[index])
+
+    def _lead(self, partition: Partition, image: PartitionImage) -> None:
+        partition.lead(NodeId(image.leader), image.leader_epoch)
+
+    def _change(self, topic_id: Uuid, index: int) -> None:
+        topic = self.topics_by_id.get(topic_id)
+        partition = None if topic is None else topic.partitions.get(index)
+        if partition is not None:
+            self._lead(partition, self.image.topics_by_id[topic_id].partitions[index])
+
+    def _configure(self, name: str) -> None:
+        topic = self.topics.get(name)
+        if topic is not None:
+            topic.config = self._config_of(name)
+            for partition in topic.partitions.values():
+                partition.configure(topic.config)
+
+    def _remove(self, topic_id: Uuid, now: Now) -> None:
+        topic = self.topics_by_id.pop(topic_id, None)
+        if topic is None:
+            return
+        if self.topics.get(topic.name) is topic:
+            del self.topics[topic.name]
+        for partition in topic.partitions.values():
+            self._delete(partition, topic.config.file_delete_delay_ms, now)
+
+    def _delete(self, partition: Partition, delay_ms: int, now: Now) -> None:
+        node = self.node
+        partition.close(lambda file: node.submit(CloseFiles((file,)), _nothing), now)
+        node.forget_log(partition)
+        doomed = deletion_name(partition.partition, node.new_uuid())
+
+        def remove(now: Now) -> None:
+            node.submit(RemoveTree(doomed), self._report)
+
+        def renamed(result: object, now: Now) -> None:
+            self._report(result, now)
+            node.after(delay_ms, remove)
+
+        node.submit(RenameLog(partition.log.directory, doomed), renamed)
+
+    def _report(self, result: object, now: Now) -> None:
+        if isinstance(result, DiskError):
+            self.node.on_storage_error(result)
+
+
+def _nothing(result: object, now: Now) -> None:
+    """A close that fails has nobody to tell: the file was unlinked, or synced before."""

@@ -1,0 +1,169 @@
+"""The `Disk` port over a real directory."""
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ottla.errors import DiskError
+from ottla.storage.disk import Buffer, DiskFile
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+
+class OsFile:
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: str, fd: int) -> None:
+        self.path = path
+        self.fd = fd
+
+    def fileno(self) -> int:
+        return self.fd
+
+    def __repr__(self) -> str:
+        return f"<{self.path}>"
+
+
+@contextmanager
+def _disk_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DiskError(error.errno or errno.EIO, f"{what}: {error.strerror}") from error
+
+
+class OsDisk:
+    """One log directory. Sockets and other files of the process are none of its business."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        with _disk_errors(str(root)):
+            root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            root.chmod(DIRECTORY_MODE)
+        self._lock_fd = -1
+        self._can_refuse_to_block = self._probe_nowait()
+
+    def lock(self) -> None:
+        """Keep a second process out, as Kafka does with the same file."""
+        path = self.root / ".lock"
+        with _disk_errors(str(path)):
+            self._lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+            fcntl.lockf(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _probe_nowait(self) -> bool:
+        """tmpfs and some others refuse RWF_NOWAIT: they are read plainly."""
+        path = self.root / ".ottla-probe"
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            os.pwrite(fd, b"x", 0)
+            os.preadv(fd, [bytearray(1)], 0, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+            path.unlink()
+        return True
+
+    # Inline
+
+    def append(self, file: DiskFile, position: int, parts: Sequence[Buffer]) -> None:
+        fd = file.fileno()
+        total = 0
+        for part in parts:
+            total += len(part)
+        try:
+            written = os.pwritev(fd, parts, position)
+            while written < total:
+                more = os.pwrite(fd, b"".join(parts)[written:], position + written)
+                if more == 0:
+                    raise OSError(errno.ENOSPC, "no space left on device")
+                written += more
+        except OSError as error:
+            raise DiskError(
+                error.errno or errno.EIO, f"write {file.path}: {error.strerror}"
+            ) from error
+
+    def read(self, file: DiskFile, position: int, size: int) -> bytes | None:
+        if not self._can_refuse_to_block:
+            return self.read_blocking(file, position, size)
+        buffer = bytearray(size)
+        try:
+            count = os.preadv(file.fileno(), [buffer], position, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise DiskError(
+                error.errno or errno.EIO, f"read {file.path}: {error.strerror}"
+            ) from error
+        if count == size:
+            return bytes(buffer)
+        # Short: the end of the file, or the first page that is not in the cache.
+        if position + count < os.fstat(file.fileno()).st_size:
+            return None
+        return bytes(buffer[:count])
+
+    # Blocking
+
+    def open(self, path: str, *, create: bool = False) -> OsFile:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        with _disk_errors(f"open {path}"):
+            return OsFile(path, os.open(self.root / path, flags, FILE_MODE))
+
+    def close(self, file: DiskFile) -> None:
+        with _disk_errors(f"close {file.path}"):
+            os.close(file.fileno())
+
+    def read_blocking(self, file: DiskFile, position: int, size: int) -> bytes:
+        with _disk_errors(f"read {file.path}"):
+            return os.pread(file.fileno(), size, position)
+
+    def size(self, file: DiskFile) -> int:
+        with _disk_errors(f"stat {file.path}"):
+            return os.fstat(file.fileno()).st_size
+
+    def truncate(self, file: DiskFile, size: int) -> None:
+        with _disk_errors(f"truncate {file.path}"):
+            os.ftruncate(file.fileno(), size)
+
+    def sync(self, file: DiskFile) -> None:
+        with _disk_errors(f"fdatasync {file.path}"):
+            os.fdatasync(file.fileno())
+
+    def sync_dir(self, path: str) -> None:
+        with _disk_errors(f"fsync directory {path or '.'}"):
+            fd = os.open(self.root / path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def rename(self, old: str, new: str) -> None:
+        with _disk_errors(f"rename {old}"):
+            os.rename(self.root / old, self.root / new)
+
+    def unlink(self, path: str) -> None:
+        with _disk_errors(f"unlink {path}"):
+            os.unlink(self.root / path)
+
+    def mkdir(self, path: str) -> None:
+        with _disk_errors(f"mkdir {path}"):
+            os.mkdir(self.root / path, DIRECTORY_MODE)
+
+    def remove_tree(self, path: str) -> None:
+        with _disk_errors(f"remove {path}"):
+            shutil.rmtree(self.root / path)
+
+    def list(self, path: str) -> list[str]:
+        with _disk_errors(f"list {path or '.'}"):
+            return sorted(os.listdir(self.root / path))
+
+    def exists(self, path: str) -> bool:
+        with _disk_errors(f"stat {path}"):
+            return (self.root / path).exists()

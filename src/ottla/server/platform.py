@@ -1,0 +1,39 @@
+"""What differs between operating systems, in one place."""
+
+import gc
+import resource
+import sys
+
+from ottla.limits import DESCRIPTORS_KEPT_FOR_CONNECTIONS
+
+
+class Unsupported(Exception):
+    """This machine cannot run a broker; the message says what to do."""
+
+
+def check() -> None:
+    if sys.platform == "win32":
+        raise Unsupported("Windows is not supported; run Ottla under WSL or on Linux")
+    if not __debug__:
+        raise Unsupported(
+            "python -O removes the checks that keep a broken broker from going on; start without -O"
+        )
+
+
+def raise_descriptor_limit() -> int:
+    """As many open files as this process may have: each partition takes one, each client one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return max(0, soft - DESCRIPTORS_KEPT_FOR_CONNECTIONS)
+
+
+def tame_garbage_collector() -> None:
+    """Objects of the core form no cycles that outlive a request, so nothing is left to find.
+
+    What start-up made is set aside; the young generation is collected by the shell, between turns.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()

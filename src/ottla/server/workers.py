@@ -1,0 +1,71 @@
+"""Threads for what may block: they run only calls that release the interpreter lock (D2a).
+
+One thread serves flush rounds, so that they keep their order; a few serve all other jobs.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+from ottla.broker.effects import DiskOp, FlushTicket
+from ottla.errors import DiskError
+from ottla.storage.disk import Disk
+from ottla.storage.jobs import flush_logs
+
+JOB_THREADS = 2
+
+
+class Workers:
+    def __init__(
+        self,
+        disk: Disk,
+        loop: asyncio.AbstractEventLoop,
+        on_disk_done: Callable[[DiskOp, Any], None],
+        on_flushed: Callable[[FlushTicket, DiskError | None], None],
+    ) -> None:
+        self._disk = disk
+        self._loop = loop
+        self._on_disk_done = on_disk_done
+        self._on_flushed = on_flushed
+        self._jobs: SimpleQueue[DiskOp | None] = SimpleQueue()
+        self._flushes: SimpleQueue[FlushTicket | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve_jobs, name=f"ottla-disk-{at}", daemon=True)
+            for at in range(JOB_THREADS)
+        ]
+        flusher = threading.Thread(target=self._serve_flushes, name="ottla-flush", daemon=True)
+        self._threads.append(flusher)
+        for thread in self._threads:
+            thread.start()
+
+    def run(self, op: DiskOp) -> None:
+        self._jobs.put(op)
+
+    def flush(self, ticket: FlushTicket) -> None:
+        self._flushes.put(ticket)
+
+    def stop(self) -> None:
+        for _ in range(JOB_THREADS):
+            self._jobs.put(None)
+        self._flushes.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _serve_jobs(self) -> None:
+        while (op := self._jobs.get()) is not None:
+            try:
+                result = op.job.run(self._disk)
+            except DiskError as error:
+                result = error
+            self._loop.call_soon_threadsafe(self._on_disk_done, op, result)
+
+    def _serve_flushes(self) -> None:
+        while (ticket := self._flushes.get()) is not None:
+            error: DiskError | None = None
+            try:
+                flush_logs(self._disk, ticket.logs, ticket.marks)
+            except DiskError as failed:
+                error = failed
+            self._loop.call_soon_threadsafe(self._on_flushed, ticket, error)

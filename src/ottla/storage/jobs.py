@@ -1,0 +1,172 @@
+"""Blocking work on one log's files, as data (DESIGN D3): run in a thread, or as simulated events.
+
+A job reads its own fields and the disk, and nothing of the core.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ottla.storage.checkpoints import write_atomic
+from ottla.storage.disk import Disk, DiskFile
+from ottla.storage.durable import MARKS_FILE
+from ottla.storage.partition_meta import PARTITION_METADATA
+from ottla.storage.producers import SNAPSHOT_SUFFIX, WINDOW_SUFFIX
+from ottla.storage.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_stem
+
+if TYPE_CHECKING:
+    from ottla.storage.log import LogTicket
+
+EPOCHS_FILE = "leader-epoch-checkpoint"
+
+
+def write_file(disk: Disk, path: str, data: bytes) -> None:
+    """Write a file that may be lost, and is then made again: an index, a producer snapshot."""
+    file = disk.open(path, create=True)
+    try:
+        disk.truncate(file, 0)
+        if data:
+            disk.append(file, 0, (data,))
+    finally:
+        disk.close(file)
+
+
+@dataclass(slots=True, frozen=True)
+class ClosedSegment:
+    base_offset: int
+    offset_index: bytes
+    time_index: bytes
+
+    def write(self, disk: Disk, directory: str) -> None:
+        stem = f"{directory}/{file_stem(self.base_offset)}"
+        write_file(disk, stem + INDEX_SUFFIX, self.offset_index)
+        write_file(disk, stem + TIME_INDEX_SUFFIX, self.time_index)
+
+
+@dataclass(slots=True, frozen=True)
+class ProducerFiles:
+    """What recovery starts from, instead of the log's beginning."""
+
+    end_offset: int
+    snapshot: bytes
+    window: bytes
+
+    def write(self, disk: Disk, directory: str) -> None:
+        stem = f"{directory}/{file_stem(self.end_offset)}"
+        write_file(disk, stem + SNAPSHOT_SUFFIX, self.snapshot)
+        write_file(disk, stem + WINDOW_SUFFIX, self.window)
+
+
+@dataclass(slots=True, frozen=True)
+class CreateSegment:
+    """Roll. The directory is synced before the first append, so no ticket has to remember it."""
+
+    directory: str
+    base_offset: int
+    closed: ClosedSegment
+    producers: ProducerFiles
+
+    def run(self, disk: Disk) -> DiskFile:
+        self.closed.write(disk, self.directory)
+        self.producers.write(disk, self.directory)
+        file = create_segment_files(disk, self.directory, self.base_offset)
+        disk.sync_dir(self.directory)
+        return file
+
+
+def create_segment_files(disk: Disk, directory: str, base_offset: int) -> DiskFile:
+    stem = f"{directory}/{file_stem(base_offset)}"
+    write_file(disk, stem + INDEX_SUFFIX, b"")
+    write_file(disk, stem + TIME_INDEX_SUFFIX, b"")
+    return disk.open(stem + LOG_SUFFIX, create=True)
+
+
+@dataclass(slots=True, frozen=True)
+class CreateLog:
+    """Make an empty log's directory. Run again after a crash half-way, it finishes the work."""
+
+    directory: str
+    partition_metadata: bytes
+
+    def run(self, disk: Disk) -> DiskFile:
+        if not disk.exists(self.directory):
+            disk.mkdir(self.directory)
+        write_atomic(disk, f"{self.directory}/{PARTITION_METADATA}", self.partition_metadata)
+        file = create_segment_files(disk, self.directory, 0)
+        disk.sync_dir(self.directory)
+        disk.sync_dir("")
+        return file
+
+
+@dataclass(slots=True, frozen=True)
+class RenameLog:
+    """Take a deleted log out of sight before its files are removed, as Kafka does."""
+
+    directory: str
+    deleted_name: str
+
+    def run(self, disk: Disk) -> None:
+        if disk.exists(self.directory):
+            disk.rename(self.directory, self.deleted_name)
+            disk.sync_dir("")
+
+
+@dataclass(slots=True, frozen=True)
+class RemoveTree:
+    path: str
+
+    def run(self, disk: Disk) -> None:
+        if disk.exists(self.path):
+            disk.remove_tree(self.path)
+            disk.sync_dir("")
+
+
+@dataclass(slots=True, frozen=True)
+class CloseFiles:
+    """The last close of an unlinked file frees its blocks: 188 ms for 1 GiB."""
+
+    files: tuple[DiskFile, ...]
+
+    def run(self, disk: Disk) -> None:
+        for file in self.files:
+            disk.close(file)
+
+
+@dataclass(slots=True, frozen=True)
+class CloseLog:
+    """A clean stop: all that recovery would otherwise have to find out is written down."""
+
+    directory: str
+    files: tuple[DiskFile, ...]
+    active: ClosedSegment
+    producers: ProducerFiles
+    epochs: bytes
+
+    def run(self, disk: Disk) -> None:
+        for file in self.files:
+            disk.sync(file)
+        self.active.write(disk, self.directory)
+        self.producers.write(disk, self.directory)
+        write_atomic(disk, f"{self.directory}/{EPOCHS_FILE}", self.epochs)
+
+
+@dataclass(slots=True, frozen=True)
+class WarmRange:
+    """Bring a range into the page cache, so that the read that met a cold page can be repeated."""
+
+    file: DiskFile
+    position: int
+    size: int
+
+    def run(self, disk: Disk) -> None:
+        disk.read_blocking(self.file, self.position, self.size)
+
+
+def flush_logs(disk: Disk, tickets: "list[LogTicket]", marks: bytes | None) -> None:
+    """One flush round, file by file."""
+    if marks is not None:
+        write_file(disk, MARKS_FILE, marks)
+    for ticket in tickets:
+        if ticket.epochs is not None:
+            write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs)
+        for file in ticket.files:
+            disk.sync(file)

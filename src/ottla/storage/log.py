@@ -1,0 +1,296 @@
+"""One partition's log: segments, offsets, epochs and producer state.
+
+Appends go to the page cache inline. Everything that may wait for a device is handed out as a job
+(`jobs.py`) or a ticket of a flush round, whose result comes back as an input (DESIGN D3).
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ottla.config import TopicConfig
+from ottla.errors import ErrorCode, Refused
+from ottla.names import TopicPartition
+from ottla.records.validate import Validated
+from ottla.storage.disk import Disk, DiskFile
+from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.jobs import ClosedSegment, CloseLog, CreateSegment, ProducerFiles
+from ottla.storage.producers import Producers
+from ottla.storage.segment import FileSlice, Segment
+
+RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+SEGMENT_POSITION_MAX: Final = 2**31 - 1
+BATCH_OVERHEAD_BYTES: Final = 12
+
+
+class WouldBlock(Exception):
+    """The bytes are not in the page cache: read them in a job, then ask again."""
+
+    def __init__(self, file: DiskFile, position: int, size: int) -> None:
+        super().__init__(file.path)
+        self.file = file
+        self.position = position
+        self.size = size
+
+
+class Appended(NamedTuple):
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    duplicate: bool
+
+
+@dataclass(slots=True, eq=False)
+class LogTicket:
+    """A promise to sync what this log held when the ticket was drawn (D3).
+
+    Truncation, deletion and a failed sync void it by moving the log's generation on.
+    """
+
+    log: "Log"
+    generation: int
+    end_offset: int
+    segment: Segment
+    position: int
+    files: tuple[DiskFile, ...]
+    epochs: bytes | None
+    batch_crc: int
+
+
+class Log:
+    """The replicated log of one partition on one broker."""
+
+    def __init__(
+        self, partition: TopicPartition, directory: str, disk: Disk, config: TopicConfig
+    ) -> None:
+        self.partition = partition
+        self.directory = directory
+        self.disk = disk
+        self.config = config
+        self.segments: list[Segment] = []
+        self.base_offsets: list[int] = []
+        self.start_offset = 0
+        self.end_offset = 0
+        self.durable_offset = 0
+        self.durable_segment: Segment | None = None
+        self.durable_position = 0
+        self.last_batch_crc = 0
+        self.generation = 0
+        self.epochs = LeaderEpochs()
+        self.producers = Producers()
+        self.unsynced: list[DiskFile] = []
+        self.is_dirty = False
+        self.is_offline = False
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    def add_segment(self, segment: Segment) -> None:
+        assert not self.segments or segment.base_offset > self.segments[-1].base_offset
+        self.segments.append(segment)
+        self.base_offsets.append(segment.base_offset)
+
+    # Appending
+
+    def must_roll(self, batch: Validated, wall_ms: int) -> bool:
+        """Whether Kafka would start a new segment before this batch."""
+        segment = self.segments[-1]
+        size = segment.size
+        if size == 0:
+            return False
+        config = self.config
+        if size + batch.size > config.segment_bytes:
+            return True
+        first_ms = segment.first_timestamp_ms
+        if first_ms >= 0 and batch.max_timestamp_ms >= 0:
+            waited_ms = batch.max_timestamp_ms - first_ms
+        else:
+            waited_ms = wall_ms - segment.created_wall_ms
+        if waited_ms > config.segment_ms:
+            return True
+        if segment.offset_index.is_full or segment.time_index.is_full:
+            return True
+        last_offset = self.end_offset + batch.last_offset_delta
+        return last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+
+    def roll_job(self) -> CreateSegment:
+        """Close the active segment's indexes and make the next segment's files."""
+        return CreateSegment(
+            self.directory, self.end_offset, self._closed_active(), self._producer_files()
+        )
+
+    def close_job(self) -> CloseLog:
+        return CloseLog(
+            self.directory,
+            (*self.unsynced, self.active.file),
+            self._closed_active(),
+            self._producer_files(),
+            self.epochs.encode(),
+        )
+
+    def _closed_active(self) -> ClosedSegment:
+        active = self.segments[-1]
+        active.time_index.maybe_append(active.max_timestamp_ms, active.max_timestamp_offset)
+        return ClosedSegment(
+            active.base_offset, active.offset_index.encode(), active.time_index.encode()
+        )
+
+    def _producer_files(self) -> ProducerFiles:
+        producers = self.producers
+        return ProducerFiles(
+            self.end_offset, producers.encode_snapshot(), producers.encode_window()
+        )
+
+    def on_rolled(self, file: DiskFile, wall_ms: int) -> None:
+        self.unsynced.append(self.active.file)
+        self.active.forget_recent()
+        self.add_segment(Segment(self.end_offset, file, wall_ms, self.config.segment_index_bytes))
+
+    def append(self, batch: Validated, leader_epoch: int, wall_ms: int) -> Appended:
+        """Give the batch its offsets and write it. The caller has seen to `must_roll`."""
+        base_offset = self.end_offset
+        last_offset = base_offset + batch.last_offset_delta
+        if batch.producer_id >= 0:
+            duplicate = self.producers.check(
+                batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
+            )
+            if duplicate is not None:
+                return Appended(
+                    duplicate.base_offset, duplicate.last_offset, duplicate.timestamp_ms, True
+                )
+        segment = self.segments[-1]
+        if leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(leader_epoch, base_offset)
+        parts = batch.stamped_parts(base_offset, leader_epoch)
+        self.disk.append(segment.file, segment.size, parts)
+        segment.on_appended(
+            base_offset,
+            last_offset,
+            batch.size,
+            batch.max_timestamp_ms,
+            base_offset + batch.max_timestamp_delta,
+            self.config.index_interval_bytes,
+        )
+        self.end_offset = self.producers.map_end_offset = last_offset + 1
+        self.last_batch_crc = batch.crc
+        self.is_dirty = True
+        if batch.producer_id >= 0:
+            self.producers.update(
+                batch.producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
+                batch.last_sequence,
+                base_offset,
+                last_offset,
+                batch.max_timestamp_ms,
+            )
+        return Appended(base_offset, last_offset, batch.log_append_time_ms, False)
+
+    def trust_page_cache(self) -> None:
+        """`ottla.durability=page-cache`: what was written counts as durable, by name."""
+        self.durable_offset = self.end_offset
+        self.durable_segment = self.segments[-1]
+        self.durable_position = self.durable_segment.size
+
+    # Flushing
+
+    def draw_ticket(self) -> LogTicket:
+        active = self.segments[-1]
+        files = (*self.unsynced, active.file)
+        self.unsynced = []
+        self.is_dirty = False
+        epochs = self.epochs.encode() if self.epochs.take_dirty() else None
+        return LogTicket(
+            self,
+            self.generation,
+            self.end_offset,
+            active,
+            active.size,
+            files,
+            epochs,
+            self.last_batch_crc,
+        )
+
+    def on_flushed(self, ticket: LogTicket) -> bool:
+        """Whether the durable offset moved."""
+        if ticket.generation != self.generation or ticket.end_offset <= self.durable_offset:
+            return False
+        self.durable_offset = ticket.end_offset
+        self.durable_segment = ticket.segment
+        self.durable_position = ticket.position
+        return True
+
+    # Reading
+
+    def read(
+        self, offset: int, end_offset: int, bytes_max: int, first_batch_whole: bool
+    ) -> FileSlice | None:
+        """The bytes from the batch that holds `offset` on, below `end_offset`; None if none.
+
+        A first batch larger than `bytes_max` is answered whole if asked for, else not at all
+        (KIP-74). Raises WouldBlock where the walk meets bytes that are not in the page cache.
+        """
+        at = bisect_right(self.base_offsets, offset) - 1
+        assert at >= 0
+        while at < len(self.segments):
+            segment = self.segments[at]
+            limit = self._limit_in(segment, end_offset)
+            position = segment.known_position(offset)
+            first_size = 0
+            if position is None:
+                position, first_size = self._find(segment, offset)
+            available = limit - position
+            if available <= 0:
+                if segment.base_offset >= end_offset or limit < segment.size:
+                    return None
+                at += 1
+                continue
+            if available > bytes_max:
+                first_size = first_size or self._batch_size(segment, position)
+                if first_size <= bytes_max:
+                    return FileSlice(segment, position, bytes_max)
+                return FileSlice(segment, position, first_size) if first_batch_whole else None
+            return FileSlice(segment, position, available)
+        return None
+
+    def _limit_in(self, segment: Segment, end_offset: int) -> int:
+        """The position in `segment` up to which offsets are below `end_offset`."""
+        if end_offset >= self.end_offset:
+            return segment.size
+        if end_offset == self.durable_offset and self.durable_segment is not None:
+            if segment is self.durable_segment:
+                return self.durable_position
+            return segment.size if segment.base_offset < end_offset else 0
+        if end_offset <= segment.base_offset:
+            return 0
+        position = segment.known_position(end_offset)
+        return self._find(segment, end_offset)[0] if position is None else position
+
+    def _find(self, segment: Segment, offset: int) -> tuple[int, int]:
+        found = segment.find(self.disk, offset)
+        if found is None:
+            raise WouldBlock(segment.file, segment.offset_index.lookup(offset)[1], 1 << 16)
+        return found
+
+    def _batch_size(self, segment: Segment, position: int) -> int:
+        head = self.disk.read(segment.file, position, BATCH_OVERHEAD_BYTES)
+        if head is None:
+            raise WouldBlock(segment.file, position, BATCH_OVERHEAD_BYTES)
+        return int.from_bytes(head[8:12], "big") + BATCH_OVERHEAD_BYTES
+
+    def check_offset(self, offset: int, end_offset: int) -> None:
+        if not self.start_offset <= offset <= end_offset:
+            raise Refused(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.partition} holds offsets {self.start_offset} to {end_offset}, not {offset}",
+            )
+
+    # Letting go
+
+    def close(self, retire: Callable[[DiskFile], None]) -> None:
+        self.generation += 1
+        self.is_dirty = False
+        for segment in self.segments:
+            segment.retire_when_unpinned(retire)

@@ -1,0 +1,318 @@
+"""Loading a partition's directory at start, and telling a torn tail from rot.
+
+After a clean stop the files are believed. Otherwise every batch from the recovery point on is read:
+a bad one below the durable mark is rot, and stops this log; above it, or without a mark, it is the
+torn tail of a crash, and is cut off with all that follows (DESIGN D3).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ottla.config import TopicConfig
+from ottla.names import TopicPartition
+from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_header
+from ottla.records.kernel import batch_spans
+from ottla.storage.checkpoints import CorruptCheckpoint
+from ottla.storage.disk import Disk, DiskFile
+from ottla.storage.durable import Mark
+from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.index import OffsetIndex, TimeIndex
+from ottla.storage.jobs import EPOCHS_FILE, create_segment_files
+from ottla.storage.log import Log
+from ottla.storage.producers import (
+    SNAPSHOT_SUFFIX,
+    WINDOW_SUFFIX,
+    CorruptSnapshot,
+    Producers,
+)
+from ottla.storage.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    Segment,
+    file_stem,
+)
+
+SCAN_BYTES = 1 << 20
+LEFTOVER_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+
+
+class CorruptLog(Exception):
+    """Rot: bytes that were durable are not what was written. This log stops, and says so."""
+
+
+class Trust(NamedTuple):
+    """What is known about the files of a log before they are read."""
+
+    is_clean: bool
+    recovery_point: int = 0
+    start_offset: int = 0
+    mark: Mark | None = None
+
+
+class _Tear(NamedTuple):
+    position: int
+    offset: int
+    why: str
+
+
+def load_log(
+    disk: Disk,
+    partition: TopicPartition,
+    directory: str,
+    config: TopicConfig,
+    trust: Trust,
+) -> tuple[Log, list[str]]:
+    """The log, and what was repaired on the way, for the operator. Blocking: at boot."""
+    return _Loader(disk, Log(partition, directory, disk, config), trust).load()
+
+
+def read_file(disk: Disk, path: str) -> bytes | None:
+    if not disk.exists(path):
+        return None
+    file = disk.open(path)
+    try:
+        return disk.read_blocking(file, 0, disk.size(file))
+    finally:
+        disk.close(file)
+
+
+class _Loader:
+    def __init__(self, disk: Disk, log: Log, trust: Trust) -> None:
+        self.disk = disk
+        self.log = log
+        self.trust = trust
+        self.repairs: list[str] = []
+        self.names: list[str] = []
+
+    def load(self) -> tuple[Log, list[str]]:
+        log, disk = self.log, self.disk
+        for name in disk.list(log.directory):
+            if name.endswith(LEFTOVER_SUFFIXES):
+                disk.unlink(f"{log.directory}/{name}")
+            else:
+                self.names.append(name)
+        self._load_epochs()
+        bases = [int(n.removesuffix(LOG_SUFFIX)) for n in self.names if n.endswith(LOG_SUFFIX)]
+        if not bases:
+            bases = [self.trust.start_offset]
+            disk.close(create_segment_files(disk, log.directory, bases[0]))
+        log.end_offset = bases[0]
+        self._load_producers(bases[-1])
+        self._load_segments(bases)
+        log.start_offset = max(self.trust.start_offset, bases[0])
+        log.end_offset = max(log.end_offset, log.active.base_offset)
+        log.producers.map_end_offset = log.end_offset
+        log.epochs.truncate_from_end(log.end_offset)
+        log.epochs.truncate_from_start(log.start_offset)
+        for segment in log.segments if not self.trust.is_clean else ():
+            disk.sync(segment.file)
+        log.trust_page_cache()
+        return log, self.repairs
+
+    def _load_epochs(self) -> None:
+        data = read_file(self.disk, f"{self.log.directory}/{EPOCHS_FILE}")
+        if data is None:
+            return
+        try:
+            self.log.epochs = LeaderEpochs.decode(data)
+        except CorruptCheckpoint as error:
+            self.repairs.append(f"{self.log.directory}: {error}; the epochs come from the batches")
+
+    def _load_producers(self, last_base_offset: int) -> None:
+        """The newest snapshot that can be read. Batches from its offset on complete it."""
+        log = self.log
+        offsets = [
+            int(name.removesuffix(SNAPSHOT_SUFFIX))
+            for name in self.names
+            if name.endswith(SNAPSHOT_SUFFIX)
+        ]
+        for offset in sorted(offsets, reverse=True):
+            if offset > last_base_offset and not self.trust.is_clean:
+                continue
+            stem = f"{log.directory}/{file_stem(offset)}"
+            window = read_file(self.disk, stem + WINDOW_SUFFIX)
+            if window is None:
+                # Kafka's snapshot keeps one batch a producer: the log has the other four.
+                continue
+            try:
+                log.producers = Producers.decode_snapshot(
+                    read_file(self.disk, stem + SNAPSHOT_SUFFIX) or b"", offset
+                )
+                log.producers.decode_window(window)
+                return
+            except CorruptSnapshot as error:
+                self.repairs.append(f"{stem}: {error}; an older snapshot or the batches serve")
+                log.producers = Producers()
+
+    def _load_segments(self, bases: list[int]) -> None:
+        disk, log = self.disk, self.log
+        for at, base_offset in enumerate(bases):
+            stem = f"{log.directory}/{file_stem(base_offset)}"
+            file = disk.open(stem + LOG_SUFFIX)
+            segment = Segment(base_offset, file, -1, log.config.segment_index_bytes)
+            log.add_segment(segment)
+            is_last = at == len(bases) - 1
+            end_offset = 1 << 63 if is_last else bases[at + 1]
+            if self._can_believe(segment, stem, end_offset):
+                if not is_last or self._believe_last(segment):
+                    continue
+                self.repairs.append(f"{stem}: the indexes do not fit the log and were made again")
+            tear = self._scan(segment)
+            if tear is not None:
+                self._cut(segment, tear, bases[at + 1 :])
+                return
+
+    def _can_believe(self, segment: Segment, stem: str, end_offset: int) -> bool:
+        """Whether this segment may be used unread, its indexes included."""
+        if not self.trust.is_clean and end_offset > self.trust.recovery_point:
+            return False
+        if end_offset != 1 << 63 and self.log.producers.map_end_offset < end_offset:
+            return False
+        offsets = read_file(self.disk, stem + INDEX_SUFFIX)
+        times = read_file(self.disk, stem + TIME_INDEX_SUFFIX)
+        if offsets is None or times is None:
+            return False
+        if not OffsetIndex.is_sane(offsets) or not TimeIndex.is_sane(times):
+            self.repairs.append(f"{stem}: an index is damaged and was made again")
+            return False
+        index_bytes_max = self.log.config.segment_index_bytes
+        segment.offset_index = OffsetIndex.decode(segment.base_offset, offsets, index_bytes_max)
+        segment.time_index = TimeIndex.decode(segment.base_offset, times, index_bytes_max)
+        segment.size = self.disk.size(segment.file)
+        segment.max_timestamp_ms, segment.max_timestamp_offset = segment.time_index.last_entry
+        return True
+
+    def _believe_last(self, segment: Segment) -> bool:
+        """Walk the few batches behind the last index entry to the end of the log.
+
+        False where they do not lead there: the files are of different moments.
+        """
+        log = self.log
+        if segment.size >= HEADER_BYTES:
+            head = self.disk.read_blocking(segment.file, 0, HEADER_BYTES)
+            segment.first_timestamp_ms = read_header(head).max_timestamp
+        end_offset, position = segment.offset_index.lookup(segment.offset_index.last_offset)
+        if position >= max(segment.size, 1):
+            return False
+        headers = []
+        try:
+            for header, _ in self._batches(segment.file, position, segment.size):
+                headers.append(header)
+        except _Damage:
+            return False
+        for header in headers:
+            end_offset = header.next_offset
+            log.last_batch_crc = header.crc
+            if header.max_timestamp > segment.max_timestamp_ms:
+                segment.max_timestamp_ms = header.max_timestamp
+                segment.max_timestamp_offset = header.last_offset
+            self._note_producer(header)
+        log.end_offset = end_offset
+        return True
+
+    def _scan(self, segment: Segment) -> _Tear | None:
+        """Read every batch, and make the indexes, epochs and producer state anew."""
+        log = self.log
+        size = self.disk.size(segment.file)
+        next_offset = segment.base_offset
+        tear: _Tear | None = None
+        index_bytes_max = log.config.segment_index_bytes
+        segment.offset_index = OffsetIndex(segment.base_offset, index_bytes_max)
+        segment.time_index = TimeIndex(segment.base_offset, index_bytes_max)
+        try:
+            for header, position in self._batches(segment.file, 0, size):
+                if header.base_offset < next_offset:
+                    raise _Damage(position, f"offset {header.base_offset} comes again")
+                segment.on_appended(
+                    header.base_offset,
+                    header.last_offset,
+                    header.size,
+                    header.max_timestamp,
+                    header.last_offset,
+                    log.config.index_interval_bytes,
+                )
+                next_offset = header.next_offset
+                log.last_batch_crc = header.crc
+                if header.partition_leader_epoch > log.epochs.latest_epoch:
+                    log.epochs.assign(header.partition_leader_epoch, header.base_offset)
+                self._note_producer(header)
+        except _Damage as damage:
+            tear = _Tear(damage.position, next_offset, damage.why)
+        log.end_offset = next_offset
+        return tear
+
+    def _note_producer(self, header: BatchHeader) -> None:
+        log = self.log
+        if header.producer_id < 0 or header.is_control:
+            return
+        if header.base_offset >= log.producers.map_end_offset:
+            log.producers.update(
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                header.last_sequence,
+                header.base_offset,
+                header.last_offset,
+                header.max_timestamp,
+            )
+
+    def _batches(
+        self, file: DiskFile, position: int, size: int
+    ) -> Iterator[tuple[BatchHeader, int]]:
+        """Sound batches with their positions; _Damage where one is not."""
+        chunk = SCAN_BYTES
+        while position < size:
+            data = self.disk.read_blocking(file, position, min(chunk, size - position))
+            headers, end, why = batch_spans(data)
+            at = position
+            for header in headers:
+                yield header, at
+                at += header.size
+            position += end
+            if why is not None:
+                raise _Damage(position, why)
+            if end == 0:
+                chunk = _next_chunk(data, size - position, position)
+            else:
+                chunk = SCAN_BYTES
+
+    def _cut(self, segment: Segment, tear: _Tear, later_bases: list[int]) -> None:
+        log, disk = self.log, self.disk
+        mark = self.trust.mark
+        if mark is not None and tear.offset < mark.offset:
+            raise CorruptLog(
+                f"{log.directory} is damaged at offset {tear.offset} ({tear.why}), which was "
+                f"durable: it is not served. Restore a copy, or remove the directory to give up "
+                f"what follows."
+            )
+        disk.truncate(segment.file, tear.position)
+        disk.sync(segment.file)
+        for base_offset in later_bases:
+            for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                path = f"{log.directory}/{file_stem(base_offset)}{suffix}"
+                if disk.exists(path):
+                    disk.unlink(path)
+        if later_bases:
+            disk.sync_dir(log.directory)
+        self.repairs.append(
+            f"{log.directory}: cut a torn tail at offset {tear.offset} ({tear.why})"
+        )
+
+
+class _Damage(Exception):
+    def __init__(self, position: int, why: str) -> None:
+        super().__init__(why)
+        self.position = position
+        self.why = why
+
+
+def _next_chunk(data: bytes, left: int, position: int) -> int:
+    """How much to read for the one batch that did not fit, if the file has it whole."""
+    try:
+        wanted = read_header(data).size if len(data) >= HEADER_BYTES else HEADER_BYTES
+    except CorruptBatch as error:
+        raise _Damage(position, str(error)) from error
+    if wanted > left or wanted <= len(data):
+        raise _Damage(position, f"the last batch has {left} of {wanted} bytes")
+    return wanted
