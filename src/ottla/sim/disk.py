@@ -107,6 +107,8 @@ class SimDisk:
         self.used_pages = 0
         self.capacity_pages: int | None = None
         self.life = 0
+        # When what was in the page cache only may have been lost, for `History`.
+        self.losses_ns: list[int] = []
         self._world = world
         self._rng = world.rng(name)
         self._tree = Tree()
@@ -321,9 +323,9 @@ class SimDisk:
 
     # Verbs
 
-    def cut_after(self, calls: int) -> None:
+    def cut_after(self, calls: int | None) -> None:
         """PowerCut out of the n-th disk call from now, inline or in a job; then out of each."""
-        self._cut_at = self.calls + calls
+        self._cut_at = None if calls is None else self.calls + calls
 
     def kill(self) -> None:
         """kill -9: handles close, and all else is as it was."""
@@ -333,6 +335,7 @@ class SimDisk:
 
     def crash(self) -> None:
         """A power cut, and the boot after it."""
+        self.losses_ns.append(self._world.now_ns)
         self._tree.lose_power(self._rng)
         for path, inode in self._tree.files():
             mode = CrashMode.LOST
@@ -456,6 +459,7 @@ class SimDisk:
         rate = self.faults.sync_error
         if rate and self._rng.random() < rate:
             inode.sync_failed(self._rng)
+            self.losses_ns.append(self._world.now_ns)
             self._fail(errno.EIO, "sync", path)
         if running.seen is None or inode.number in running.own:
             inode.sync_all()
