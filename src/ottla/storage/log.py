@@ -240,7 +240,7 @@ class Log:
             position = segment.known_position(offset)
             first_size = 0
             if position is None:
-                position, first_size = self._find(segment, offset)
+                position, first_size = self.find(segment, offset)
             available = limit - position
             if available <= 0:
                 if segment.base_offset >= end_offset or limit < segment.size:
@@ -266,9 +266,9 @@ class Log:
         if end_offset <= segment.base_offset:
             return 0
         position = segment.known_position(end_offset)
-        return self._find(segment, end_offset)[0] if position is None else position
+        return self.find(segment, end_offset)[0] if position is None else position
 
-    def _find(self, segment: Segment, offset: int) -> tuple[int, int]:
+    def find(self, segment: Segment, offset: int) -> tuple[int, int]:
         found = segment.find(self.disk, offset)
         if found is None:
             raise WouldBlock(segment.file, segment.offset_index.lookup(offset)[1], 1 << 16)
