@@ -76,20 +76,17 @@ def read_definitions(jars: Path, version: str) -> list[MessageDefinition]:
         with zipfile.ZipFile(jars / f"{jar}-{version}.jar") as archive:
             for name in sorted(archive.namelist()):
                 if name.startswith(folder) and name.endswith(".json"):
-                    raw = _parse_json(archive.read(name).decode())
-                    if raw["validVersions"] != "none":
-                        found.append(_message(raw, jar))
-    return found
+                    found.append(parse_message(archive.read(name).decode(), jar))
+    return [message for message in found if message is not None]
 
 
-def _parse_json(text: str) -> Any:
-    """JSON with `//` comments, which may hold quotes and may follow a value."""
-    return json.loads(
+def parse_message(text: str, jar: str) -> MessageDefinition | None:
+    # JSON with `//` comments, which may hold quotes and may follow a value.
+    raw = json.loads(
         re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*', lambda match: match.group(1) or "", text)
     )
-
-
-def _message(raw: dict[str, Any], jar: str) -> MessageDefinition:
+    if raw["validVersions"] == "none":
+        return None
     message = MessageDefinition(
         name=raw["name"],
         jar=jar,

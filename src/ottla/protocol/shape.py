@@ -41,12 +41,6 @@ class WireType:
     struct: type[msgspec.Struct] | None = None
     element: "WireType | None" = None
 
-    @property
-    def kafka_name(self) -> str:
-        if self.element is not None:
-            return f"[]{self.element.kafka_name}"
-        return self.struct.__name__ if self.struct is not None else self.name
-
 
 @dataclass(frozen=True, slots=True)
 class FieldFacts:

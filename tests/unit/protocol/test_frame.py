@@ -1,0 +1,134 @@
+"""Frames and the headers in them."""
+
+import random
+
+import pytest
+
+from ottla.errors import Malformed
+from ottla.protocol.compile import encode
+from ottla.protocol.facts import Part
+from ottla.protocol.frame import (
+    RequestHeader,
+    complete_frames,
+    encode_response,
+    frame_size,
+    parse_request_header,
+)
+from ottla.protocol.schema import headers
+from tools.kafka_schema_samples import mutated
+
+
+def view(text: str) -> memoryview:
+    return memoryview(bytes.fromhex(text))
+
+
+@pytest.mark.parametrize(
+    ("header", "data"),
+    [
+        (RequestHeader(0, 3, 7, "me", 12), "0000 0003 00000007 0002 6d65"),
+        (RequestHeader(0, 9, 7, "me", 13), "0000 0009 00000007 0002 6d65 00"),
+        (RequestHeader(0, 9, 7, "me", 16), "0000 0009 00000007 0002 6d65 01 05 01 ff"),
+        (RequestHeader(18, 0, -1, "", 10), "0012 0000 ffffffff 0000"),
+        (RequestHeader(18, 99, 1, "a", 12), "0012 0063 00000001 0001 61 00"),
+        (RequestHeader(18, -1, 1, "a", 11), "0012 ffff 00000001 0001 61"),
+        (RequestHeader(17, 32767, 1, "a", 11), "0011 7fff 00000001 0001 61"),
+        (RequestHeader(3, 1, 2, "\ufffd", 11), "0003 0001 00000002 0001 ff"),
+    ],
+)
+def test_a_request_header_is_read_whatever_the_version(header: RequestHeader, data: str) -> None:
+    assert parse_request_header(view(data)) == header
+    assert parse_request_header(view(data + "cafe")) == header
+
+
+@pytest.mark.parametrize("length", ["ffff", "8000"])
+def test_a_client_id_that_is_null_is_empty_as_for_kafka(length: str) -> None:
+    assert parse_request_header(view(f"0003 0001 00000002 {length}")).client_id == ""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "0003 0001 00000002 00",
+        "0003 0001 00000002 0002 61",
+        "0003 0001 00000002 7fff 61",
+        "0003 0009 00000002 0001 61",
+        "0003 0009 00000002 0001 61 01",
+        "0003 0009 00000002 0001 61 01 00 05",
+        "0003 0009 00000002 0001 61 01 00 ffffffff0f",
+        "ffff 0000 00000002 0001 61",
+        "0004 0000 00000002 0001 61",
+        "7fff 0000 00000002 0001 61",
+    ],
+)
+def test_a_header_that_cannot_be_read_or_names_no_api_is_malformed(data: str) -> None:
+    with pytest.raises(Malformed):
+        parse_request_header(view(data))
+
+
+def test_mutated_headers_are_read_or_malformed() -> None:
+    source = random.Random(5)
+    for _ in range(3000):
+        version = source.choice((1, 2))
+        header = headers.RequestHeader(source.choice((0, 18)), source.randint(-1, 20), 9, "client")
+        data = mutated(encode(header, version), source)
+        try:
+            assert parse_request_header(memoryview(data)).body_at <= len(data)
+        except Malformed:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("version", "parts", "frame"),
+    [
+        (0, [b"ab"], [b"\0\0\0\x06\0\0\0\x09ab"]),
+        (1, [b"ab"], [b"\0\0\0\x07\0\0\0\x09\0ab"]),
+        (0, [], [b"\0\0\0\x04\0\0\0\x09"]),
+        (1, [b"ab", range(5), b"c"], [b"\0\0\0\x0d\0\0\0\x09\0ab", range(5), b"c"]),
+        (0, [range(5)], [b"\0\0\0\x09\0\0\0\x09", range(5)]),
+    ],
+)
+def test_a_response_begins_with_its_size_and_leaves_records_apart(
+    version: int, parts: list[Part], frame: list[Part]
+) -> None:
+    assert encode_response(9, version, parts) == frame
+
+
+def test_complete_frames_are_found_and_the_rest_is_left() -> None:
+    data = b"\0\0\0\x02ab" + b"\0\0\0\x00" + b"\0\0\0\x03c"
+    frames, used = complete_frames(memoryview(data))
+    assert ([bytes(frame) for frame in frames], used) == ([b"ab", b""], 10)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\0"])
+def test_a_size_cut_short_is_no_frame_yet(data: bytes) -> None:
+    assert complete_frames(memoryview(data)) == ([], 0)
+
+
+def test_every_way_to_cut_a_stream_gives_the_same_frames() -> None:
+    source = random.Random(4)
+    wanted = [source.randbytes(source.randint(0, 9)) for _ in range(20)]
+    stream = b"".join(len(each).to_bytes(4, "big") + each for each in wanted)
+    found, kept = [], b""
+    while stream:
+        size = source.randint(1, 7)
+        kept, stream = kept + stream[:size], stream[size:]
+        frames, used = complete_frames(memoryview(kept))
+        found += [bytes(frame) for frame in frames]
+        kept = kept[used:]
+    assert (found, kept) == (wanted, b"")
+
+
+@pytest.mark.parametrize("size", [-1, -(1 << 31), 11, (1 << 31) - 1])
+def test_a_size_that_is_negative_or_above_the_bound_is_malformed_before_its_bytes_come(
+    size: int,
+) -> None:
+    data = memoryview(size.to_bytes(4, "big", signed=True))
+    with pytest.raises(Malformed):
+        frame_size(data, 0, frame_bytes_max=10)
+    with pytest.raises(Malformed):
+        complete_frames(data, frame_bytes_max=10)
+
+
+def test_a_size_at_the_bound_is_taken() -> None:
+    assert frame_size(view("00 0000000a"), 1, frame_bytes_max=10) == 10
