@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.build import BenchError
@@ -16,6 +17,7 @@ from tools.kafka import DIE_WITH_PARENT
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
+TCP_LISTEN = "0A"  # linux/tcp_states.h
 
 
 @dataclass(slots=True)
@@ -54,7 +56,9 @@ def serving(
     try:
         # The shim's own start is not the server's.
         started = _wait_until(server, lambda: b"prctl" not in _command_line(process.pid), 0.0005)
-        server.ready_s = _wait_until(server, lambda: ready("127.0.0.1", port), 0.005) - started
+        is_ours = partial(listens, process.pid, port)
+        serves = _wait_until(server, lambda: is_ours() and ready("127.0.0.1", port), 0.005)
+        server.ready_s = serves - started
         yield server
         server.stop()
     finally:
@@ -69,6 +73,30 @@ def accepts(host: str, port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether this very process has the port.
+
+    Another program may take a free one first; it would answer too, and be measured in its place.
+    """
+    inodes = [
+        fields[9]
+        for table in ("tcp", "tcp6")
+        for fields in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
+        if fields[3] == TCP_LISTEN and int(fields[1].rpartition(":")[2], 16) == port
+    ]
+    wanted = [f"socket:[{inode}]" for inode in inodes]
+    return bool(wanted) and any(
+        _link(descriptor) in wanted for descriptor in Path(f"/proc/{pid}/fd").iterdir()
+    )
+
+
+def _link(descriptor: Path) -> str:
+    try:
+        return os.readlink(descriptor)
+    except FileNotFoundError:  # closed since it was listed
+        return ""
 
 
 def age_s(pid: int) -> float:
