@@ -449,7 +449,8 @@ def test_an_eviction_shows_what_a_failed_sync_lost() -> None:
 
 
 def test_a_failed_append_leaves_a_prefix_behind() -> None:
-    disk = a_disk(seed=2)
+    world = World(2)
+    disk = SimDisk(world)
     file = create(disk)
     disk.faults.write_error = 1.0
 
@@ -458,7 +459,7 @@ def test_a_failed_append_leaves_a_prefix_behind() -> None:
 
     left = disk.contents("a")
     assert (b"abc" * 100 + b"def" * 100).startswith(left)
-    assert disk._world.ledger.faults == {"disk.append_EIO": 1}
+    assert world.ledger.faults == {"disk.append_EIO": 1}
 
 
 def test_a_full_disk_cuts_an_append_at_a_page_and_room_brings_it_back() -> None:
@@ -554,13 +555,14 @@ def test_power_may_fail_in_the_middle_of_an_append() -> None:
 
 def test_a_seed_draws_the_same_images_again() -> None:
     def story(seed: int) -> tuple[str, bytes]:
-        disk = a_disk(seed)
+        world = World(seed)
+        disk = SimDisk(world)
         disk.faults.write_back = 0.5
         file = create(disk)
         for at in range(50):
             disk.append(file, at * 300, (bytes([at]) * 300,))
         disk.crash()
-        return disk._world.trace.digest(), disk.contents("a")
+        return world.trace.digest(), disk.contents("a")
 
     assert story(9) == story(9)
     assert story(9) != story(10)

@@ -1,3 +1,5 @@
+"""Covers: ottla.sim.trace."""
+
 import pytest
 
 from ottla.names import Now
