@@ -103,9 +103,12 @@ def header_mutated(source: random.Random, batch: bytes) -> bytes:
 
 def payload_mutated(source: random.Random, batch: bytes, codec: int) -> bytes:
     payload = bytearray(decompress(codec, batch[HEADER_BYTES:], 1 << 20))
-    kind = source.randrange(4)
+    kind = source.randrange(5)
     if kind == 0:
         payload = payload[: source.randrange(len(payload) + 1)]
+    elif kind == 2:
+        at = source.choice((0, 0, source.randrange(len(payload))))
+        payload[at:at] = b"\xff" * source.choice((1, 4, 5, 10))
     elif kind == 1:
         payload += bytes(source.randrange(1, 5))
     else:
