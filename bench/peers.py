@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.build import BenchError
 from bench.generator import drive, reqload_command
-from bench.servers import Server, accepts, age_s, listens, serving
+from bench.servers import Server, accepts, age_s, check_is_ours, serving
 from tools.kafka import is_ready, kafka_broker
 
 TOPIC_TIMEOUT_S = 60.0
@@ -216,8 +216,7 @@ def _ottla(name: Name, folder: Path, stack: ExitStack) -> Peer:
 def _kafka(folder: Path, stack: ExitStack, names: list[Name]) -> list[Peer]:
     broker = stack.enter_context(kafka_broker(data_dir=folder))
     ready_s = age_s(broker.pid)
-    if not listens(broker.pid, broker.port):
-        raise BenchError(f"Another program listens on port {broker.port}: run again")
+    check_is_ours(broker.pid, broker.port)
     peers: list[Peer] = []
     for name in names:
         settings = KAFKA_TOPIC_SETTINGS[name]

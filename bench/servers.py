@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from bench.build import BenchError
@@ -56,9 +55,8 @@ def serving(
     try:
         # The shim's own start is not the server's.
         started = _wait_until(server, lambda: b"prctl" not in _command_line(process.pid), 0.0005)
-        is_ours = partial(listens, process.pid, port)
-        serves = _wait_until(server, lambda: is_ours() and ready("127.0.0.1", port), 0.005)
-        server.ready_s = serves - started
+        server.ready_s = _wait_until(server, lambda: ready("127.0.0.1", port), 0.005) - started
+        check_is_ours(process.pid, port)  # takes tens of ms, so not while the clock runs
         yield server
         server.stop()
     finally:
@@ -90,6 +88,11 @@ def listens(pid: int, port: int) -> bool:
     return bool(wanted) and any(
         _link(descriptor) in wanted for descriptor in Path(f"/proc/{pid}/fd").iterdir()
     )
+
+
+def check_is_ours(pid: int, port: int) -> None:
+    if not listens(pid, port):
+        raise BenchError(f"Another program listens on port {port}: run again")
 
 
 def _link(descriptor: Path) -> str:
