@@ -8,18 +8,17 @@ kafka_schema.py page            write docs/reference/protocol.md
 import argparse
 from pathlib import Path
 
+from tools import kafka
 from tools.kafka_schema_check import census, census_text, differences, read_table
 from tools.kafka_schema_jars import MessageDefinition, read_definitions
 from tools.kafka_schema_oracle import compare, recorded
 from tools.kafka_schema_page import page
 from tools.kafka_schema_write import existing_words, index_text, module_name, module_text
 
-KAFKA_VERSION = "4.3.0"
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "src/ottla/protocol/schema"
 RECORDED = ROOT / "tests/unit/protocol/recorded"
 PAGE = ROOT / "docs/reference/protocol.md"
-JARS = Path("~/.cache/ottla/kafka/libs").expanduser()
 
 
 def by_module(messages: list[MessageDefinition]) -> dict[str, list[MessageDefinition]]:
@@ -30,7 +29,7 @@ def by_module(messages: list[MessageDefinition]) -> dict[str, list[MessageDefini
 
 
 def write(only: str | None) -> int:
-    messages = read_definitions(JARS, KAFKA_VERSION)
+    messages = read_definitions(kafka.jars(), kafka.KAFKA_VERSION)
     for name, members in by_module(messages).items():
         if only in (None, name):
             path = SCHEMA / f"{name}.py"
@@ -40,7 +39,7 @@ def write(only: str | None) -> int:
 
 
 def check() -> int:
-    modules = by_module(read_definitions(JARS, KAFKA_VERSION))
+    modules = by_module(read_definitions(kafka.jars(), kafka.KAFKA_VERSION))
     table = read_table()
     found = list(differences(modules, table))
     for each in found:
@@ -50,7 +49,7 @@ def check() -> int:
 
 
 def oracle(seed: int) -> int:
-    found = compare(JARS, seed, each=20)
+    found = compare(kafka.jars(), seed, each=20)
     print(*found[:20], sep="\n")
     return 1 if found else 0
 
@@ -59,7 +58,7 @@ def record() -> int:
     if check() or oracle(0):
         return 1
     (RECORDED / "census.json").write_text(census_text(read_table()))
-    (RECORDED / "records.json").write_text(recorded(JARS))
+    (RECORDED / "records.json").write_text(recorded(kafka.jars()))
     return 0
 
 

@@ -1,6 +1,7 @@
 """Messages to bytes and back, in every version.
 
 Covers: ottla.protocol.decoding, ottla.protocol.encoding, ottla.protocol.shape
+Covers: ottla.protocol.source
 """
 
 import json

@@ -30,7 +30,7 @@ from tools.kafka_schema_samples import Message, every_version, random_scalar
 MESSAGES = 100 if "OTTLA_LONG" in os.environ else 3
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 ERRORS = list(ErrorCode)
-TYPES = {each.name: each for each in EntityType}
+TYPES: dict[str, Any] = {each.name: each for each in EntityType}
 
 
 class Case(NamedTuple):
@@ -112,7 +112,7 @@ class Twins:
 def test_our_bytes_are_those_of_kio_and_read_back_to_what_was_said(case: Case) -> None:
     facts = message_facts(case.message)
     kind = TYPES[facts.kind]
-    loaded = load_entity_module(case.module, case.version, kind)  # type: ignore[arg-type]
+    loaded = load_entity_module(case.module, case.version, kind)
     theirs = getattr(loaded, case.message.__name__)
     source = random.Random(f"{case}")
     twins = Twins(case.version, case.version in version_range(facts.flexible), source)

@@ -7,6 +7,7 @@ agreed with them.
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -119,7 +120,7 @@ def letter() -> MessageDefinition:
 
 
 def written(message: MessageDefinition) -> dict[str, type[msgspec.Struct]]:
-    namespace: dict[str, type[msgspec.Struct]] = {"__name__": "letters"}  # type: ignore[dict-item]
+    namespace: dict[str, Any] = {"__name__": "letters"}
     exec(module_text("letter", [message], {}), namespace)
     return {name: each for name, each in namespace.items() if name in ("LetterRequest", "Stamp")}
 
