@@ -21,7 +21,7 @@ if getenv("OTTLA_KERNEL") != NULL and getenv("OTTLA_KERNEL") == b"python":
 
 cdef extern from *:
     """
-    /* One stream of the processor's own CRC-32C: for a few hundred bytes it costs less than the
+    /* One stream of the processor's own CRC-32C: for some thousand bytes it costs less than the
        call of a library. Longer batches, and other processors, go to the library. */
     #if defined(__x86_64__) && defined(__GNUC__)
     #include <nmmintrin.h>
@@ -44,7 +44,7 @@ cdef extern from *:
     uint32_t ottla_crc32c(const uint8_t *data, Py_ssize_t size) nogil
     int ottla_has_crc32c() nogil
 
-cdef Py_ssize_t CRC_HERE_BYTES_MAX = 2048 if ottla_has_crc32c() else -1
+cdef Py_ssize_t CRC_HERE_BYTES_MAX = 4096 if ottla_has_crc32c() else -1
 cdef object _crc32c = crc32c.crc32c
 cdef Py_ssize_t RECORD_ERRORS_MAX = _rules.RECORD_ERRORS_MAX
 

@@ -188,7 +188,7 @@ def test_sound_batches_are_listed_up_to_the_first_that_is_not(which: ModuleType)
 
 
 @pytest.mark.parametrize("which", KERNELS)
-@pytest.mark.parametrize("size", [1, 7, 1500, 3000, 100_000])
+@pytest.mark.parametrize("size", [1, 7, 3000, 5000, 100_000])
 def test_the_crc_of_short_and_long_batches_is_checked(which: ModuleType, size: int) -> None:
     batch = encode_batch([record(value=b"v" * size)])
     flipped = bytearray(batch)
