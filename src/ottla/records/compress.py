@@ -10,14 +10,8 @@ from collections.abc import Callable
 from enum import IntEnum
 
 import cramjam
+import lz4.frame
 import zstandard
-from lz4.frame import (
-    BLOCKSIZE_MAX64KB,
-    LZ4FrameDecompressor,
-)
-from lz4.frame import (
-    compress as lz4_compress,
-)
 
 from ottla.records.batch import Buffer, CorruptBatch
 
@@ -61,15 +55,15 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
     if codec == Codec.SNAPPY:
         return _compress_snappy(memoryview(data))
     if codec == Codec.LZ4:
-        # Java's reader knows neither linked blocks nor, in its older versions, the content size.
-        lz4: bytes = lz4_compress(
+        # As Java's writer does it: its reader refuses blocks that are linked.
+        frame: bytes = lz4.frame.compress(
             data,
             compression_level=level or 0,
-            block_size=BLOCKSIZE_MAX64KB,
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
             block_linked=False,
             store_size=False,
         )
-        return lz4
+        return frame
     if codec == Codec.ZSTD:
         return zstandard.ZstdCompressor(level=ZSTD_LEVEL if level is None else level).compress(data)
     assert codec == Codec.NONE, codec
@@ -117,7 +111,7 @@ def _decompress_lz4(data: memoryview, bytes_max: int) -> bytes:
     flags = data[4]
     if not flags & LZ4_INDEPENDENT_BLOCKS or flags & LZ4_DICTIONARY:
         raise CorruptBatch("lz4: blocks must not depend on others")
-    frame = LZ4FrameDecompressor()
+    frame = lz4.frame.LZ4FrameDecompressor()
     try:
         out: bytes = frame.decompress(data, max_length=bytes_max + 1)
     except (RuntimeError, ValueError) as error:
