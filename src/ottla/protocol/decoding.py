@@ -17,7 +17,7 @@ from ottla.protocol.shape import (
     fields_at,
     least_size,
 )
-from ottla.protocol.source import Source
+from ottla.protocol.source import FEW, Source
 
 PREFIX_FORMATS = {"string": "h", "bytes": "i", "records": "i", "array": "i"}
 
@@ -208,7 +208,11 @@ class _DecoderWriter:
         with source.block("else:"):
             if element.name in FIXED_FORMATS and element.name != "uuid":
                 formats = FIXED_FORMATS[element.name]
-                source.line(f"{target} = [*unpack_from(f'>{{{count}}}{formats}', view, at)]")
+                few = source.packing_many(formats, "unpack_from")
+                with source.block(f"if {count} < {FEW}:"):
+                    source.line(f"{target} = [*{few}[{count}](view, at)]")
+                with source.block("else:"):
+                    source.line(f"{target} = [*unpack_from(f'>{{{count}}}{formats}', view, at)]")
                 source.line(f"at += {count} * {FIXED_SIZES[element.name]}")
                 return
             source.line(f"{target} = []")

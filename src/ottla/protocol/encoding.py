@@ -11,7 +11,7 @@ import msgspec
 
 from ottla.protocol.primitives import uvarint
 from ottla.protocol.shape import FIXED_FORMATS, FieldShape, WireType, fields_at
-from ottla.protocol.source import Source
+from ottla.protocol.source import FEW, Source
 
 PREFIX_FORMATS = {"string": "h", "bytes": "i", "records": "i", "array": "i"}
 
@@ -198,7 +198,11 @@ class _EncoderWriter:
             return
         if element.name in FIXED_FORMATS:
             formats = FIXED_FORMATS[element.name]
-            self._append(f"pack(f'>{{len({held})}}{formats}', *{held})")
+            few = self.source.packing_many(formats, "pack")
+            with self.source.block(f"if len({held}) < {FEW}:"):
+                self._append(f"{few}[len({held})](*{held})")
+            with self.source.block("else:"):
+                self._append(f"pack(f'>{{len({held})}}{formats}', *{held})")
             return
         each = self.source.name("each")
         with self.source.block(f"for {each} in {held}:"):

@@ -7,6 +7,8 @@ from typing import Any
 
 from ottla.protocol import primitives
 
+FEW = 8
+
 
 class Source:
     """Grows one function: its text, and the globals that the text refers to."""
@@ -45,6 +47,14 @@ class Source:
         name = f"{method}_{formats.replace('?', 'o')}"
         if name not in self.names:
             self.names[name] = getattr(struct.Struct(f">{formats}"), method)
+        return name
+
+    def packing_many(self, formats: str, method: str) -> str:
+        """A global for the same methods by count: a short list, as of replicas, needs no format."""
+        name = f"{method}_many_{formats.replace('?', 'o')}"
+        if name not in self.names:
+            counts = range(FEW)
+            self.names[name] = [getattr(struct.Struct(f">{n}{formats}"), method) for n in counts]
         return name
 
     def text(self) -> str:

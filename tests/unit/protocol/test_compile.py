@@ -223,6 +223,14 @@ def test_records_of_every_length_survive(size: int) -> None:
         )
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 200])
+def test_lists_of_every_length_survive(count: int) -> None:
+    for version in (0, 2):
+        partition = records_metadata.PartitionRecord(replicas=[*range(-1, count - 1)])
+        data = encode(partition, version)
+        assert decode(records_metadata.PartitionRecord, version, data) == partition
+
+
 def test_a_function_is_generated_once_and_its_source_can_be_read() -> None:
     assert decoder(ProduceRequest, 9) is decoder(ProduceRequest, 9)
     assert encoder(ProduceRequest, 9) is encoder(ProduceRequest, 9)
