@@ -45,6 +45,12 @@ class Goal:
         other = lookup(self.over_row or self.row, self.over, self.figure)
         return ours / other if other else None
 
+    def cells(self) -> list[tuple[str, Name]]:
+        """Where it looks."""
+        if self.over is None:
+            return [(self.row, Name.OTTLA)]
+        return [(self.row, Name.OTTLA), (self.over_row or self.row, self.over)]
+
     def verdict(self, value: float | None, against: float) -> str:
         if value is None:
             return "not run"

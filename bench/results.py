@@ -55,6 +55,10 @@ class Results:
         cell = self.rows.get(row, RowResult()).cells.get(peer)
         return cell.median(figure) if cell else None
 
+    def agreed(self, row: str, peer: Name) -> bool:
+        cell = self.rows.get(row, RowResult()).cells.get(peer)
+        return cell is None or cell.agreed
+
     @property
     def troubles(self) -> list[str]:
         return [

@@ -40,11 +40,12 @@ def missed(results: Results) -> list[Goal]:
 def _goal(goal: Goal, results: Results) -> list[str]:
     value = goal.measured(results.lookup)
     sign = "≥" if goal.more_is_better else "≤"
+    settled = all(results.agreed(row, peer) for row, peer in goal.cells())
     absent = NOT_MEASURED if goal.figure is Figure.STALL else "not run"
     return [
         goal.row,
         goal.subject,
-        absent if value is None else f"{value:,.2f}",
+        absent if value is None else f"{value:,.2f}" + ("" if settled else " (~)"),
         f"{sign} {goal.goal:g}",
         goal.verdict(value, goal.goal),
         f"{sign} {goal.gate:g}",

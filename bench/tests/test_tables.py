@@ -92,6 +92,13 @@ def test_the_tables_show_the_ratio_and_the_price_of_a_flush() -> None:
     assert "1.50" in ours
 
 
+def test_a_verdict_over_a_peer_that_never_settled_says_so() -> None:
+    run = found(OTTLA=30.0, KAFKA=20.0)
+    assert tables.goals(run).lines[0][2] == "1.50"
+    run.rows["produce-16-acks-1"].cells[Name.KAFKA].agreed = False
+    assert tables.goals(run).lines[0][2] == "1.50 (~)"
+
+
 def test_a_peer_that_failed_is_shown_as_failed_and_counts_as_trouble() -> None:
     run = found(KAFKA=20.0)
     run.rows["produce-16-acks-1"].cells[Name.OTTLA] = Cell(trouble="error code 3\nmore")
