@@ -76,6 +76,7 @@ def parse_settings(
     metavar="KEY=VALUE",
     help="One of Kafka's properties; may be given again.",
 )
+@click.option("--control-fd", type=click.IntRange(3), hidden=True)
 def command(
     data: Path,
     listen: Address,
@@ -85,6 +86,7 @@ def command(
     node_id: int,
     config: Path | None,
     settings: dict[str, str],
+    control_fd: int | None,
 ) -> None:
     """Run one broker, with every role, until SIGTERM."""
     if http is not None:
@@ -98,7 +100,7 @@ def command(
     try:
         from_file = parse_properties(config.read_text("latin-1")) if config else {}
         options = Options(data, listen, advertise, controller, node_id, from_file | settings)
-        code = serve(options, lambda address: _say_ready(address, data))
+        code = serve(options, lambda address: _say_ready(address, data), control_fd)
     except (CannotStart, Unsupported, Refused, BadProperties) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)

@@ -22,6 +22,7 @@ from ottla.metadata.image import Endpoint
 from ottla.names import NodeId, Now
 from ottla.raft.directory import WrongQuorum
 from ottla.server import platform
+from ottla.server.control import Control
 from ottla.server.disk import OsDisk
 from ottla.server.entropy import SystemEntropy
 from ottla.server.runner import Shell, clock
@@ -68,8 +69,11 @@ def _address(address: tuple[str, int]) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def serve(options: Options, on_ready: Callable[[str], None]) -> int:
-    """Run until SIGTERM or SIGINT. The exit code: 0 after a clean stop."""
+def serve(options: Options, on_ready: Callable[[str], None], control_fd: int | None = None) -> int:
+    """Run until SIGTERM or SIGINT, or until the control pipe closes.
+
+    The exit code: 0 after a clean stop.
+    """
     platform.check()
     platform.raise_descriptor_limit()
     listener = _bind(options.listen)
@@ -93,7 +97,13 @@ def serve(options: Options, on_ready: Callable[[str], None]) -> int:
         log.warning(repair)
     node = Node(booted.state, route_of, clock())
     platform.tame_garbage_collector()
-    return uvloop.run(_run(node, disk, listener, lambda: on_ready(_address(advertise))))
+
+    def say_ready(control: Control | None) -> None:
+        on_ready(_address(advertise))
+        if control is not None:
+            control.say_ready(_address(advertise))
+
+    return uvloop.run(_run(node, disk, listener, say_ready, control_fd))
 
 
 def _bind(listen: tuple[str, int]) -> socket.socket:
@@ -124,17 +134,22 @@ def _open_disk(data: Path) -> OsDisk:
 
 
 async def _run(
-    node: Node, disk: OsDisk, listener: socket.socket, on_ready: Callable[[], None]
+    node: Node,
+    disk: OsDisk,
+    listener: socket.socket,
+    say_ready: Callable[[Control | None], None],
+    control_fd: int | None,
 ) -> int:
     loop = asyncio.get_running_loop()
     shell = Shell(node, disk, loop)
     stopping = asyncio.Event()
+    control = None if control_fd is None else Control(control_fd, shell, stopping.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
 
     def serving(now: Now) -> None:
         shell.listen(listener)
-        on_ready()
+        say_ready(control)
 
     def collect_young() -> None:
         gc.collect(0)
