@@ -1,4 +1,4 @@
-"""From a directory to a node: whose it is, how it was left, what it holds. Blocking, before serving.
+"""From a directory to a node: whose it is, how it was left, what it holds. Blocking: it comes first.
 
 Everything here runs on the `Disk` port, so that the simulator cuts the power in the middle of it.
 """
@@ -48,6 +48,7 @@ from ottla.storage.checkpoints import (
 )
 from ottla.storage.disk import Disk
 from ottla.storage.durable import MARKS_FILE, DurableMarks
+from ottla.storage.journal import replay_journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import (
     PARTITION_METADATA,
@@ -98,6 +99,9 @@ class _Boot:
         self.was_clean = disk.exists(CLEAN_SHUTDOWN)
         self.recovery_points = read_file(disk, RECOVERY_POINT_CHECKPOINT) or b""
         marks = read_file(disk, MARKS_FILE)
+        self.journal_file, replayed = replay_journal(disk)
+        if replayed:
+            self.repairs.append(f"wrote {replayed} appends of the last run's journal into place")
         self.marks = (
             DurableMarks() if marks is None else DurableMarks.load(marks, self.recovery_points)
         )
@@ -120,6 +124,7 @@ class _Boot:
             self.image,
             hosting,
             replica,
+            self.journal_file,
         )
         return Booted(state, self.repairs)
 

@@ -7,6 +7,7 @@ from ottla.errors import DiskError
 from ottla.names import ConnId
 from ottla.protocol.facts import Part
 from ottla.storage.disk import DiskJob, JobId
+from ottla.storage.journal import Round
 from ottla.storage.log import LogTicket
 
 
@@ -46,10 +47,12 @@ DiskResult = Any | DiskError
 class FlushTicket:
     """Make the page cache durable; the result is the input `flushed`. One is in flight at a time.
 
-    `marks` is the file of durable marks as of the round before, to be written on the way.
+    With `journal` the round's bytes are in there and that file alone is synced; without, every
+    log's own files are. `marks` is the file of durable marks as of the round before.
     """
 
     logs: list[LogTicket]
+    journal: Round | None
     marks: bytes | None
 
 

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): a consumer names only what changed, and is told the same."""
+"""Incremental fetch sessions (KIP-227): a consumer names what changed, and is told the same."""
 
 from collections.abc import Iterator
 from typing import Final, Protocol

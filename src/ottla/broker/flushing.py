@@ -5,7 +5,9 @@ from typing import Protocol
 from ottla.broker.effects import FlushTicket
 from ottla.errors import DiskError
 from ottla.names import Now
+from ottla.storage.disk import DiskFile
 from ottla.storage.durable import DurableMarks
+from ottla.storage.journal import Journal, SyncSegments
 from ottla.storage.log import LogTicket
 
 # A round starts at once when somebody waits for it, else within this time.
@@ -21,14 +23,19 @@ class Flushable(Protocol):
 
 
 class Flusher:
-    def __init__(self, marks: DurableMarks) -> None:
+    def __init__(self, marks: DurableMarks, journal: Journal) -> None:
+        self.journal = journal
         self._dirty: dict[Flushable, None] = {}
         self._in_flight: FlushTicket | None = None
         self._owners: list[Flushable] = []
         self._marks = marks
         self._due_ms: int | None = None
         self._is_wanted = False
-        self.rounds = 0
+        self._rounds_begun = 0
+        self._syncs_begun = 0
+        self._syncs_done = 0
+        # Files to close, and the round and the sync after which no thread can hold them any more.
+        self._retired: list[tuple[int, int, DiskFile]] = []
 
     def mark_dirty(self, owner: Flushable, now: Now) -> None:
         """Called for each append: the log behind `owner` holds bytes that no ticket covers."""
@@ -59,9 +66,40 @@ class Flusher:
         self._owners = list(self._dirty)
         self._dirty.clear()
         tickets = [owner.draw_ticket() for owner in self._owners]
-        self._in_flight = FlushTicket(tickets, self._marks.take_due(now))
-        self.rounds += 1
+        self._in_flight = FlushTicket(
+            tickets, self.journal.take_round(now), self._marks.take_due(now)
+        )
+        self._rounds_begun += 1
         return self._in_flight
+
+    def take_sync(self, now: Now) -> SyncSegments | None:
+        """Segments that the journal made durable, to be synced where they are in the background."""
+        job = self.journal.take_sync(now)
+        if job is not None:
+            self._syncs_begun += 1
+        return job
+
+    def on_synced(self) -> None:
+        self._syncs_done += 1
+        self.journal.on_synced()
+
+    def retire(self, file: DiskFile) -> None:
+        """Its log let go of it; a round or a sync under way in a thread may still use it."""
+        self.journal.forget(file)
+        self._retired.append((self._rounds_begun, self._syncs_begun, file))
+
+    def take_closable(self) -> tuple[DiskFile, ...]:
+        if not self._retired:
+            return ()
+        rounds_done = self._rounds_begun - (self._in_flight is not None)
+        waiting, self._retired = self._retired, []
+        closable = []
+        for entry in waiting:
+            if entry[0] <= rounds_done and entry[1] <= self._syncs_done:
+                closable.append(entry[2])
+            else:
+                self._retired.append(entry)
+        return tuple(closable)
 
     def on_flushed(self, ticket: FlushTicket, error: DiskError | None, now: Now) -> None:
         assert ticket is self._in_flight
@@ -73,4 +111,8 @@ class Flusher:
             self._marks.on_flushed(log_ticket)
 
     def next_deadline_ms(self) -> int | None:
-        return None if self._in_flight is not None else self._due_ms
+        round_due_ms = None if self._in_flight is not None else self._due_ms
+        sync_due_ms = self.journal.next_deadline_ms()
+        if round_due_ms is None or sync_due_ms is None:
+            return sync_due_ms if round_due_ms is None else round_due_ms
+        return min(round_due_ms, sync_due_ms)

@@ -28,11 +28,12 @@ from ottla.broker.state import NodeState
 from ottla.errors import DiskError, ErrorCode, Malformed, Refused
 from ottla.limits import REPORTED_ONCE_MAX, SLOTS_PER_CONNECTION_MAX, WAKE_UPS_PER_TURN_MAX
 from ottla.metadata.image import Image, PartitionImage
-from ottla.names import NO_UUID, ConnId, NodeId, Now, Uuid
+from ottla.names import METADATA_TOPIC_ID, NO_UUID, ConnId, NodeId, Now, Uuid
 from ottla.protocol.frame import parse_request_header
 from ottla.replication.partition import Partition
-from ottla.storage.disk import DiskJob, JobId
-from ottla.storage.jobs import WarmRange
+from ottla.storage.disk import DiskFile, DiskJob, JobId
+from ottla.storage.jobs import CloseFiles, WarmRange
+from ottla.storage.journal import Journal, PrepareJournal, SyncSegments
 from ottla.storage.log import WouldBlock
 
 RouteOf = Callable[[int, int], Route]
@@ -54,7 +55,7 @@ class Node:
         self.timers = Timers()
         self.woken = Woken()
         self.metrics = Metrics()
-        self.flusher = Flusher(state.marks)
+        self.flusher = Flusher(state.marks, Journal())
         self.fetch_sessions = FetchSessions(state.config, state.entropy)
         self.producer_ids = ProducerIds(self.node_id, self)
         self.hosting = state.hosting
@@ -69,6 +70,8 @@ class Node:
     def start(self, now: Now, on_ready: Callable[[Now], None]) -> None:
         """Lead the metadata quorum of one, register, and host what the metadata names."""
         self.now = now
+        if self.syncs:
+            self._open_journal(state_file=self.state.journal_file)
         self.hosting.take_up(now)
         self.metadata.lead(self.node_id, self.state.voters(), now)
         self.flusher.mark_dirty(self.metadata, now)
@@ -83,6 +86,49 @@ class Node:
             self.hosting.when_open(on_ready, now)
 
         self.append_metadata(controller.unfence(self.node_id), on_unfenced)
+
+    def _open_journal(self, state_file: DiskFile | None) -> None:
+        """Until it is prepared, rounds sync every file themselves."""
+        self.metadata.log.join_journal(self.flusher.journal, METADATA_TOPIC_ID)
+
+        def on_prepared(result: Any, now: Now) -> None:
+            if isinstance(result, DiskError):
+                self.report("warning", f"no journal, every file is synced itself: {result.why}")
+            else:
+                self.flusher.journal.open(result)
+
+        if state_file is None:
+            self.submit(PrepareJournal(), on_prepared)
+        else:
+            on_prepared(state_file, self.now)
+
+    def _sync_segments(self, job: SyncSegments) -> None:
+        def on_synced(result: object, now: Now) -> None:
+            if isinstance(result, DiskError):
+                self._take_storage_offline(result)
+            else:
+                self.flusher.on_synced()
+                self._close_retired()
+
+        self.submit(job, on_synced)
+
+    def _maybe_sync_segments(self) -> None:
+        job = self.flusher.take_sync(self.now)
+        if job is not None:
+            self._sync_segments(job)
+
+    @property
+    def journal(self) -> Journal:
+        return self.flusher.journal
+
+    def retire(self, file: DiskFile) -> None:
+        self.flusher.retire(file)
+        self._close_retired()
+
+    def _close_retired(self) -> None:
+        files = self.flusher.take_closable()
+        if files:
+            self.submit(CloseFiles(files), _nothing)
 
     def drain(self, now: Now) -> None:
         """Stopping: whoever waits for more data is answered with what there is."""
@@ -153,6 +199,7 @@ class Node:
         self.flusher.on_flushed(ticket, error, now)
         if error is not None:
             self._take_storage_offline(error)
+        self._close_retired()
 
     def disk_done(self, op: DiskOp, result: DiskResult, now: Now) -> None:
         self.now = now
@@ -161,6 +208,7 @@ class Node:
     def tick(self, now: Now) -> None:
         self.now = now
         self.timers.run_due(now)
+        self._maybe_sync_segments()
 
     def next_deadline_ms(self) -> int | None:
         if self.woken.queue:
@@ -182,6 +230,7 @@ class Node:
         ticket = self.flusher.maybe_start(self.now)
         if ticket is not None:
             self._effects.append(ticket)
+            self._maybe_sync_segments()
         effects = self._effects
         self._effects = []
         return effects
@@ -422,6 +471,10 @@ class Node:
         if connection.is_muted and not new.mutes and connection.held is None:
             connection.is_muted = False
             self._effects.append(Unmute(connection.conn))
+
+
+def _nothing(result: object, now: Now) -> None:
+    """A close that fails has nobody to tell: the file was unlinked, or synced before."""
 
 
 class _Expiry:

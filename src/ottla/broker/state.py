@@ -10,7 +10,7 @@ from ottla.protocol.schema.records_raft import VotersRecord
 from ottla.raft.directory import voters_of_one
 from ottla.raft.replica import MetadataReplica
 from ottla.replication.hosting import Hosting
-from ottla.storage.disk import Disk
+from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.durable import DurableMarks
 
 
@@ -36,6 +36,8 @@ class NodeState:
     image: Image
     hosting: Hosting
     metadata: MetadataReplica
+    # The journal's file, where a former run left one.
+    journal_file: DiskFile | None
 
     def voters(self) -> VotersRecord:
         identity = self.identity

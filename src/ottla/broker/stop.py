@@ -13,6 +13,7 @@ from ottla.storage.checkpoints import (
 )
 from ottla.storage.durable import MARKS_FILE
 from ottla.storage.jobs import write_file
+from ottla.storage.journal import JOURNAL_FILE, empty_journal
 
 
 def stop_cleanly(node: Node) -> bool:
@@ -25,6 +26,11 @@ def stop_cleanly(node: Node) -> bool:
         for partition in partitions:
             partition.log.close_job().run(disk)
         node.metadata.log.close_job().run(disk)
+        # Everything is in its place now. Kafka knows nothing of a journal.
+        if disk.exists(JOURNAL_FILE):
+            file = disk.open(JOURNAL_FILE)
+            empty_journal(disk, file)
+            disk.close(file)
         recovery_points = encode_offsets({p.partition: p.log.end_offset for p in partitions})
         starts = encode_offsets({p.partition: p.log.start_offset for p in partitions})
         high_watermarks = encode_offsets({p.partition: p.log.end_offset for p in partitions})

@@ -11,7 +11,8 @@ from ottla.names import NodeId, Now, TopicPartition, Uuid
 from ottla.protocol.schema import records_metadata as schema
 from ottla.replication.partition import Host, Partition
 from ottla.storage.disk import Disk, DiskFile
-from ottla.storage.jobs import CloseFiles, CreateLog, RemoveTree, RenameLog
+from ottla.storage.jobs import CreateLog, RemoveTree, RenameLog
+from ottla.storage.journal import Journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import deletion_name, dir_name, encode_partition_metadata
 from ottla.storage.segment import Segment
@@ -21,6 +22,11 @@ class HostNode(Host, Protocol):
     """What hosting needs of its node beyond what a partition does."""
 
     def after(self, delay_ms: int, action: Callable[[Now], None]) -> None: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    def retire(self, file: DiskFile) -> None: ...
 
     def forget_log(self, partition: Partition) -> None: ...
 
@@ -87,9 +93,8 @@ class Hosting:
             self._change(record.topic_id, record.partition_id)
         elif isinstance(record, schema.RemoveTopicRecord):
             self._remove(record.topic_id, now)
-        elif isinstance(record, schema.ConfigRecord):
-            if record.resource_type == RESOURCE_TOPIC:
-                self._configure(record.resource_name)
+        elif isinstance(record, schema.ConfigRecord) and record.resource_type == RESOURCE_TOPIC:
+            self._configure(record.resource_name)
 
     def take_up(self, now: Now) -> None:
         """Host everything that the image names: once, after boot."""
@@ -143,7 +148,7 @@ class Hosting:
             log.add_segment(Segment(0, file, now.wall_ms))
             self._open(topic, index, log)
         else:
-            self.node.submit(CloseFiles((result,)), _nothing)
+            self.node.retire(result)
         self.node.wake(waiting)
         if self._opening == 0:
             actions, self._when_open = self._when_open, []
@@ -151,6 +156,8 @@ class Hosting:
                 action(now)
 
     def _open(self, topic: HostedTopic, index: int, log: Log) -> None:
+        if self.node.syncs:
+            log.join_journal(self.node.journal, topic.topic_id)
         partition = Partition(log.partition, topic.topic_id, log, self.node, topic.config)
         topic.partitions[index] = partition
         self._lead(partition, self.image.topics_by_id[topic.topic_id].partitions[index])
@@ -182,7 +189,7 @@ class Hosting:
 
     def _delete(self, partition: Partition, delay_ms: int, now: Now) -> None:
         node = self.node
-        partition.close(lambda file: node.submit(CloseFiles((file,)), _nothing), now)
+        partition.close(node.retire, now)
         node.forget_log(partition)
         doomed = deletion_name(partition.partition, node.new_uuid())
 
@@ -198,7 +205,3 @@ class Hosting:
     def _report(self, result: object, now: Now) -> None:
         if isinstance(result, DiskError):
             self.node.on_storage_error(result)
-
-
-def _nothing(result: object, now: Now) -> None:
-    """A close that fails has nobody to tell: the file was unlinked, or synced before."""

@@ -65,7 +65,7 @@ class Workers:
         while (ticket := self._flushes.get()) is not None:
             error: DiskError | None = None
             try:
-                flush_logs(self._disk, ticket.logs, ticket.marks)
+                flush_logs(self._disk, ticket.logs, ticket.journal, ticket.marks)
             except DiskError as failed:
                 error = failed
             self._loop.call_soon_threadsafe(self._on_flushed, ticket, error)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ottla.storage.checkpoints import write_atomic
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.durable import MARKS_FILE
+from ottla.storage.journal import Round
 from ottla.storage.partition_meta import PARTITION_METADATA
 from ottla.storage.producers import SNAPSHOT_SUFFIX, WINDOW_SUFFIX
 from ottla.storage.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_stem
@@ -161,12 +162,19 @@ class WarmRange:
         disk.read_blocking(self.file, self.position, self.size)
 
 
-def flush_logs(disk: Disk, tickets: "list[LogTicket]", marks: bytes | None) -> None:
-    """One flush round, file by file."""
+def flush_logs(
+    disk: Disk, tickets: "list[LogTicket]", journal: Round | None, marks: bytes | None
+) -> None:
+    """One flush round: one sync of the journal, or one of each file."""
     if marks is not None:
         write_file(disk, MARKS_FILE, marks)
     for ticket in tickets:
         if ticket.epochs is not None:
             write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs)
+    if journal is not None:
+        disk.append(journal.file, journal.position, (journal.data,))
+        disk.sync(journal.file)
+        return
+    for ticket in tickets:
         for file in ticket.files:
             disk.sync(file)

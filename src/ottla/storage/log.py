@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 from ottla.config import TopicConfig
 from ottla.errors import ErrorCode, Refused
-from ottla.names import TopicPartition
+from ottla.names import NO_UUID, TopicPartition, Uuid
 from ottla.records.validate import Validated
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.jobs import ClosedSegment, CloseLog, CreateSegment, ProducerFiles
+from ottla.storage.journal import Journal
 from ottla.storage.producers import Producers
 from ottla.storage.segment import FileSlice, Segment
 
@@ -80,6 +81,8 @@ class Log:
         self.epochs = LeaderEpochs()
         self.producers = Producers()
         self.unsynced: list[DiskFile] = []
+        self.journal: Journal | None = None
+        self._topic_id: Uuid = NO_UUID
         self.is_dirty = False
         self.is_offline = False
 
@@ -87,7 +90,14 @@ class Log:
     def active(self) -> Segment:
         return self.segments[-1]
 
+    def join_journal(self, journal: Journal, topic_id: Uuid) -> None:
+        """Small appends become durable by the journal's rounds from now on."""
+        self.journal = journal
+        self._topic_id = topic_id
+        self.active.journal_key = topic_id + self.active.file.path.encode()
+
     def add_segment(self, segment: Segment) -> None:
+        segment.journal_key = self._topic_id + segment.file.path.encode()
         assert not self.segments or segment.base_offset > self.segments[-1].base_offset
         self.segments.append(segment)
         self.base_offsets.append(segment.base_offset)
@@ -165,6 +175,8 @@ class Log:
             self.epochs.assign(leader_epoch, base_offset)
         parts = batch.stamped_parts(base_offset, leader_epoch)
         self.disk.append(segment.file, segment.size, parts)
+        if self.journal is not None:
+            self.journal.note(segment.journal_key, segment.file, segment.size, parts)
         segment.on_appended(
             base_offset,
             last_offset,

@@ -57,6 +57,7 @@ class Segment:
         "file",
         "first_timestamp_ms",
         "generation",
+        "journal_key",
         "max_timestamp_ms",
         "max_timestamp_offset",
         "offset_index",
@@ -77,6 +78,8 @@ class Segment:
     ) -> None:
         self.base_offset = base_offset
         self.file = file
+        # The topic's id and the path: what the journal writes beside this segment's bytes.
+        self.journal_key = b""
         self.size = 0
         self.offset_index = OffsetIndex(base_offset, index_bytes_max)
         self.time_index = TimeIndex(base_offset, index_bytes_max)
