@@ -72,7 +72,8 @@ def _rows(
         if name not in ("", str(node.node_id)):
             raise Refused(
                 ErrorCode.INVALID_REQUEST,
-                f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
+                f"Unexpected broker id, expected {node.node_id} or empty string, "
+                f"but received {name}",
             )
         describe = describe_broker if name else describe_cluster_wide
         return describe(node.config, names, **told)

@@ -24,7 +24,7 @@ EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
-# The version from which a special timestamp may be asked for (KIP-734, KIP-405, KIP-1005, KIP-1023).
+# The version from which a special timestamp may be asked for (KIP-734, 405, 1005, 1023).
 SPECIAL_FROM: Final = {
     MAX_TIMESTAMP: 7,
     EARLIEST_LOCAL: 8,

@@ -1,4 +1,4 @@
-"""From a directory to a node: whose it is, how it was left, what it holds. Blocking: it comes first.
+"""From a directory to a node: whose it is, how it was left, what it holds. Blocking.
 
 Everything here runs on the `Disk` port, so that the simulator cuts the power in the middle of it.
 """

@@ -1,4 +1,4 @@
-"""Metadata records as they stand in the log: a frame version, the type, its version, the message."""
+"""Metadata records as they stand in the log: frame version, type, its version, the message."""
 
 from typing import Any, Final, cast
 

@@ -115,7 +115,8 @@ def _check_assignments(topic: CreatableTopic, brokers: list[Any]) -> list[list[i
     if topic.replication_factor != -1:
         raise Refused(
             ErrorCode.INVALID_REQUEST,
-            "A manual partition assignment was specified, but replication factor was not set to -1.",
+            "A manual partition assignment was specified, but replication factor was not set "
+            "to -1.",
         )
     if topic.num_partitions != -1:
         raise Refused(
@@ -126,14 +127,18 @@ def _check_assignments(topic: CreatableTopic, brokers: list[Any]) -> list[list[i
     for assignment in topic.assignments:
         replicas = assignment.broker_ids
         if assignment.partition_index in placed:
-            why = f"Found multiple manual partition assignments for partition {assignment.partition_index}"
+            index = assignment.partition_index
+            why = f"Found multiple manual partition assignments for partition {index}"
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)
         if not replicas:
             why = "The manual partition assignment includes an empty replica list."
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)
         for replica in replicas:
             if replica not in brokers:
-                why = f"The manual partition assignment includes broker {replica}, but no such broker is registered."
+                why = (
+                    f"The manual partition assignment includes broker {replica}, but no such "
+                    f"broker is registered."
+                )
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)
         if len(dict.fromkeys(replicas)) != len(replicas):
             why = "The manual partition assignment includes the same broker more than once."

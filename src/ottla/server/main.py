@@ -1,6 +1,7 @@
 """`ottla start`: from options to a broker that serves."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import signal
@@ -169,9 +170,8 @@ async def _stop(node: Node, shell: Shell) -> int:
     shell.stop_listening()
     node.drain(clock())
     shell.end_turn(clock())
-    deadline = asyncio.get_running_loop().time() + STOP_SECONDS_MAX
-    while not node.is_quiet and asyncio.get_running_loop().time() < deadline:
-        await asyncio.sleep(0.001)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(shell.wait_quiet(), STOP_SECONDS_MAX)
     shell.close_all()
     shell.workers.stop()
     if not stop_cleanly(node):

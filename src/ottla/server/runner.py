@@ -46,6 +46,7 @@ class Shell:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 1 << 62
         self._listener: socket.socket | None = None
+        self._quiet: asyncio.Event | None = None
         self._carry: dict[type, Callable[[Any, Now], None]] = {
             Send: self._send,
             Close: self._close,
@@ -169,6 +170,12 @@ class Shell:
         connection.drop()
         self.node.closed(connection.conn, clock())
 
+    async def wait_quiet(self) -> None:
+        """Until nothing is on its way to the disk any more."""
+        if not self.node.is_quiet:
+            self._quiet = asyncio.Event()
+            await self._quiet.wait()
+
     def close_all(self) -> None:
         for connection in list(self.connections.values()):
             connection.flush()
@@ -185,6 +192,8 @@ class Shell:
                 if not connection.is_writing:
                     connection.flush()
         self._arm_timer(now)
+        if self._quiet is not None and self.node.is_quiet:
+            self._quiet.set()
 
     def carry_out(self, now: Now) -> None:
         carry = self._carry
