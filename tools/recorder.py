@@ -24,6 +24,9 @@ RECORDED = Path(__file__).parents[1] / "tests" / "recorded" / "kafka-4.3.json"
 
 Answers = dict[str, list[Any]]
 
+ABSENT = "<default>"
+"""Stands for a field that an answer left out, because it has the value that says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -69,7 +72,10 @@ def _leaves(path: str, expected: Any, got: Any) -> list[tuple[str, Any, Any]]:
         return []
     if isinstance(expected, dict) and isinstance(got, dict):
         keys = dict.fromkeys([*expected, *got])
-        found = [_leaves(f"{path}.{key}", expected.get(key), got.get(key)) for key in keys]
+        found = [
+            _leaves(f"{path}.{key}", expected.get(key, ABSENT), got.get(key, ABSENT))
+            for key in keys
+        ]
         return [leaf for part in found for leaf in part]
     if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
         pairs = enumerate(zip(expected, got, strict=True))
