@@ -31,6 +31,8 @@ class Flusher:
         self._marks = marks
         self._due_ms: int | None = None
         self._is_wanted = False
+        # Something changed since the owner last looked for a round to start.
+        self.is_stirred = False
         self._rounds_begun = 0
         self._syncs_begun = 0
         self._syncs_done = 0
@@ -41,11 +43,13 @@ class Flusher:
         """Called for each append: the log behind `owner` holds bytes that no ticket covers."""
         self._dirty[owner] = None
         if self._due_ms is None:
+            self.is_stirred = True
             self._due_ms = now.mono_ms + IDLE_FLUSH_MS
 
     def want(self) -> None:
         """Somebody waits for what is dirty now."""
         self._is_wanted = True
+        self.is_stirred = True
 
     def forget(self, owner: Flushable) -> None:
         self._dirty.pop(owner, None)
@@ -104,6 +108,7 @@ class Flusher:
     def on_flushed(self, ticket: FlushTicket, error: DiskError | None, now: Now) -> None:
         assert ticket is self._in_flight
         owners, self._owners, self._in_flight = self._owners, [], None
+        self.is_stirred = True
         if error is not None:
             return
         for owner, log_ticket in zip(owners, ticket.logs, strict=True):

@@ -60,7 +60,7 @@ class Node:
         self.producer_ids = ProducerIds(self.node_id, self)
         self.hosting = state.hosting
         self.metadata = state.metadata
-        self._effects: list[Effect] = []
+        self.effects: list[Effect] = []
         self._jobs: dict[JobId, Callable[[object, Now], None]] = {}
         self._jobs_drawn = 0
         self._reported: dict[str, None] = {}
@@ -184,9 +184,9 @@ class Node:
         elif slots:
             slots.append(call)
             call.answer(reply)
-            call.drain(self._effects)
+            call.drain(self.effects)
         elif reply is not NO_REPLY:
-            self._effects.append(Send(conn, route.frame(header.correlation_id, reply)))
+            self.effects.append(Send(conn, route.frame(header.correlation_id, reply)))
 
     def closed(self, conn: ConnId, now: Now) -> None:
         self.now = now
@@ -220,20 +220,26 @@ class Node:
         return min(due, timer)
 
     @property
-    def has_effects(self) -> bool:
-        return bool(self._effects)
+    def needs_settling(self) -> bool:
+        """Whether `take_effects` has more to do than to drain, or the next deadline moved."""
+        return bool(self.woken.queue) or self.flusher.is_stirred or self.timers.is_stirred
+
+    def drain_effects(self) -> list[Effect]:
+        """The effects that are there already: answers, above all."""
+        effects = self.effects
+        self.effects = []
+        return effects
 
     def take_effects(self) -> list[Effect]:
         """Drain. What the inputs of this turn woke runs first, and a flush round may start."""
+        self.flusher.is_stirred = self.timers.is_stirred = False
         if self.woken.queue:
             self._run_woken()
         ticket = self.flusher.maybe_start(self.now)
         if ticket is not None:
-            self._effects.append(ticket)
+            self.effects.append(ticket)
             self._maybe_sync_segments()
-        effects = self._effects
-        self._effects = []
-        return effects
+        return self.drain_effects()
 
     # For handlers: partitions and the cluster
 
@@ -299,19 +305,19 @@ class Node:
     # For handlers and parts: effects
 
     def close(self, conn: ConnId, why: str) -> None:
-        self._effects.append(Close(conn, why))
+        self.effects.append(Close(conn, why))
 
     def submit(self, job: DiskJob, on_done: Callable[[object, Now], None]) -> None:
         self._jobs_drawn += 1
         op = DiskOp(JobId(self._jobs_drawn), job)
         self._jobs[op.id] = on_done
-        self._effects.append(op)
+        self.effects.append(op)
 
     def after(self, delay_ms: int, action: Callable[[Now], None]) -> None:
         self.timers.add(self.now.mono_ms + delay_ms, action)
 
     def report(self, level: str, text: str) -> None:
-        self._effects.append(Report(level, text))
+        self.effects.append(Report(level, text))
 
     def report_once(self, text: str) -> None:
         if text not in self._reported and len(self._reported) < REPORTED_ONCE_MAX:
@@ -364,7 +370,7 @@ class Node:
         call.answer(reply)
         connection = call.connection
         if connection.conn in self.connections and connection.slots:
-            call.drain(self._effects)
+            call.drain(self.effects)
             if connection.is_muted and not connection.slots:
                 self._resume(connection)
 
@@ -389,7 +395,7 @@ class Node:
     def _mute(self, connection: Connection) -> None:
         if not connection.is_muted:
             connection.is_muted = True
-            self._effects.append(Mute(connection.conn))
+            self.effects.append(Mute(connection.conn))
 
     def _resume(self, connection: Connection) -> None:
         """The slots are empty: what was held runs, and unless it parks, frames flow again."""
@@ -398,7 +404,7 @@ class Node:
         if held is not None:
             self.received(connection.conn, memoryview(held), self.now)
         if not connection.is_muted:
-            self._effects.append(Unmute(connection.conn))
+            self.effects.append(Unmute(connection.conn))
 
     def _warm(self, cold: WouldBlock) -> Stalled:
         """Read the cold range in a job; the request runs again when it is in the page cache."""
@@ -431,7 +437,7 @@ class Node:
         self.metrics.parked += 1
         if parked.is_done:
             # Answered before it had its place in the order.
-            parked.call.drain(self._effects)
+            parked.call.drain(self.effects)
             return
         connection = parked.call.connection
         connection.parked[parked] = None
@@ -470,7 +476,7 @@ class Node:
         connection = new.call.connection
         if connection.is_muted and not new.mutes and connection.held is None:
             connection.is_muted = False
-            self._effects.append(Unmute(connection.conn))
+            self.effects.append(Unmute(connection.conn))
 
 
 def _nothing(result: object, now: Now) -> None:

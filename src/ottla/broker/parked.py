@@ -40,9 +40,12 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._drawn = 0
         self._cancelled = 0
+        # A timer was added since the owner last looked.
+        self.is_stirred = False
 
     def add(self, deadline_ms: int, action: Callable[[Now], None]) -> Timer:
         timer = Timer(deadline_ms, action)
+        self.is_stirred = True
         self._drawn += 1
         heappush(self._heap, (deadline_ms, self._drawn, timer))
         return timer

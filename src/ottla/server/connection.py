@@ -117,7 +117,7 @@ class Connection:
             at = start + size
             with view[start:at] as frame:
                 node.received(self.conn, frame, now)
-            if node.has_effects:
+            if node.effects:
                 shell.carry_out(now)
                 if self.is_closed:
                     return end

@@ -31,7 +31,6 @@ class Shell:
     def __init__(self, node: Node, disk: OsDisk, loop: asyncio.AbstractEventLoop) -> None:
         self.node = node
         self.loop = loop
-        self.clock = clock
         self.workers = Workers(disk, loop, self._on_disk_done, self._on_flushed)
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.frame_bytes_max = node.config.int("socket.request.max.bytes")
@@ -47,6 +46,9 @@ class Shell:
         self._timer_ms = 1 << 62
         self._listener: socket.socket | None = None
         self._quiet: asyncio.Event | None = None
+        self._is_settling_soon = False
+        self._settle_guarded = self.guarded(self._settle)
+        self._clocked = Now(0, 0)
         self._carry: dict[type, Callable[[Any, Now], None]] = {
             Send: self._send,
             Close: self._close,
@@ -56,6 +58,13 @@ class Shell:
             FlushTicket: lambda effect, now: self.workers.flush(effect),
             Report: lambda effect, now: log.log(LEVELS[effect.level], effect.text),
         }
+
+    def clock(self) -> Now:
+        """The loop reads the monotonic clock once an iteration; within it, time stands."""
+        mono_ms = int(self.loop.time() * 1000)
+        if mono_ms != self._clocked.mono_ms:
+            self._clocked = Now(mono_ms, time.time_ns() // 1_000_000)
+        return self._clocked
 
     def guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
         """The one guard: what is not an expected refusal ends the process, without a clean mark."""
@@ -97,7 +106,7 @@ class Shell:
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        now = clock()
+        now = self.clock()
         self._conns_drawn += 1
         conn = ConnId(self._conns_drawn)
         connection = Connection(self, conn, sock, now)
@@ -153,7 +162,7 @@ class Shell:
 
     def _run_ready(self) -> None:
         ready, self._ready = self._ready, {}
-        now = clock()
+        now = self.clock()
         for connection in ready:
             if not connection.is_closed and not connection.is_muted:
                 connection.deliver_partial(now)
@@ -168,7 +177,7 @@ class Shell:
         self._ready.pop(connection, None)
         self._starved.pop(connection, None)
         connection.drop()
-        self.node.closed(connection.conn, clock())
+        self.node.closed(connection.conn, self.clock())
 
     async def wait_quiet(self) -> None:
         """Until nothing is on its way to the disk any more."""
@@ -184,24 +193,44 @@ class Shell:
     # Effects
 
     def end_turn(self, now: Now) -> None:
+        """After each input: answers leave at once, all else once an iteration of the loop.
+
+        So one flush round serves all the connections that were readable together.
+        """
         self.carry_out(now)
+        self._send_queued()
+        if self.node.needs_settling and not self._is_settling_soon:
+            self._is_settling_soon = True
+            self.loop.call_soon(self._settle_guarded)
+
+    def _settle(self) -> None:
+        self._is_settling_soon = False
+        now = self.clock()
+        for effect in self.node.take_effects():
+            self._carry[effect.__class__](effect, now)
+        self.carry_out(now)
+        self._send_queued()
+        self._arm_timer(now)
+        if self._quiet is not None and self.node.is_quiet:
+            self._quiet.set()
+        if self.node.needs_settling:
+            self._is_settling_soon = True
+            self.loop.call_soon(self._settle_guarded)
+
+    def _send_queued(self) -> None:
         sending = self._sending
         if sending:
             self._sending = {}
             for connection in sending:
                 if not connection.is_writing:
                     connection.flush()
-        self._arm_timer(now)
-        if self._quiet is not None and self.node.is_quiet:
-            self._quiet.set()
 
     def carry_out(self, now: Now) -> None:
+        node = self.node
         carry = self._carry
-        effects = self.node.take_effects()
-        while effects:
-            for effect in effects:
+        while node.effects:
+            for effect in node.drain_effects():
                 carry[effect.__class__](effect, now)
-            effects = self.node.take_effects() if self.node.has_effects else []
 
     def _send(self, effect: Send, now: Now) -> None:
         connection = self.connections.get(effect.conn)
@@ -233,6 +262,7 @@ class Shell:
     # Time and disk
 
     def _arm_timer(self, now: Now) -> None:
+        """A timer that fires too early costs a turn; one is moved only to be earlier."""
         deadline_ms = self.node.next_deadline_ms()
         if deadline_ms is None or deadline_ms >= self._timer_ms:
             return
@@ -245,17 +275,17 @@ class Shell:
     def _on_timer(self) -> None:
         self._timer = None
         self._timer_ms = 1 << 62
-        now = clock()
+        now = self.clock()
         self.node.tick(now)
         self.end_turn(now)
 
     def _on_disk_done(self, op: DiskOp, result: Any) -> None:
-        now = clock()
+        now = self.clock()
         self.node.disk_done(op, result, now)
         self.end_turn(now)
 
     def _on_flushed(self, ticket: FlushTicket, error: Any) -> None:
-        now = clock()
+        now = self.clock()
         self.node.flushed(ticket, error, now)
         self.end_turn(now)
 
