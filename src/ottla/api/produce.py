@@ -1,6 +1,6 @@
 """Produce: validate every batch, append what may be appended, answer when `acks` says so."""
 
-from typing import Any
+from typing import Any, cast
 
 from ottla.broker.node import Node
 from ottla.broker.parked import Parked, Stalled
@@ -11,11 +11,9 @@ from ottla.protocol.schema.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
     TopicProduceResponse,
 )
 from ottla.records.rules import Validated
@@ -23,6 +21,7 @@ from ottla.records.validate import RefusedRecords
 from ottla.replication.partition import Partition
 
 ACKS_ALL = -1
+_ACKS_KNOWN = (1, ACKS_ALL, 0)
 # From this version on an answer names the leader that a stray client should ask (KIP-951).
 LEADER_HINTS_FROM = 10
 
@@ -31,27 +30,14 @@ _NO_LEADER = LeaderIdAndEpoch()
 _NO_RECORD_ERRORS: list[BatchIndexAndErrorMessage] = []
 
 
-class _Checked:
-    """One partition of the request, after everything that can be said without appending."""
-
-    __slots__ = ("answer", "batch", "partition")
-
-    def __init__(self, index: int) -> None:
-        self.answer = PartitionProduceResponse(
-            index, 0, -1, -1, -1, _NO_RECORD_ERRORS, None, _NO_LEADER
-        )
-        self.partition: Partition | None = None
-        self.batch: Validated | None = None
-
-
 class _Acks:
     """Waits until every partition of one request is durable."""
 
     __slots__ = ("node", "parked", "pending", "response")
 
-    def __init__(self, node: Node, response: ProduceResponse) -> None:
+    def __init__(self, node: Node) -> None:
         self.node = node
-        self.response = response
+        self.response: ProduceResponse | None = None
         self.pending = 0
         self.parked: Parked | None = None
 
@@ -70,92 +56,121 @@ class _Acks:
 
 def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Parked:
     acks = request.acks
-    if acks not in (0, 1, ACKS_ALL):
+    if acks not in _ACKS_KNOWN:
         return _refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS)
-    checked = [
-        (topic, [_check(node, call, topic, data) for data in topic.partition_data])
-        for topic in request.topic_data
-    ]
-    response = ProduceResponse()
-    acks_wait = _Acks(node, response)
-    failed = False
-    for topic, partitions in checked:
+    checked = _check(node, call, request)
+    appender = _Appender(node, acks, call.now)
+    at = 0
+    response = ProduceResponse(responses=[])
+    for topic in request.topic_data:
         answers = []
-        for one in partitions:
-            if one.batch is not None:
-                _append(node, one, acks, acks_wait, call.now)
-            failed = failed or one.answer.error_code != 0
-            answers.append(one.answer)
+        for data in topic.partition_data:
+            answers.append(appender.append(data.index, *checked[at]))
+            at += 1
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
     if acks == 0:
-        if failed:
+        if appender.has_failed:
             # There is no reply to carry the error: Kafka closes, so that the producer looks again.
             node.close(call.connection.conn, "a produce with acks=0 failed")
         return NO_REPLY
-    if failed and call.version >= LEADER_HINTS_FROM:
+    if appender.has_failed and call.version >= LEADER_HINTS_FROM:
         _add_endpoints(node, response)
-    if acks_wait.pending == 0:
-        return response
-    return _park(node, call, request, acks_wait)
+    waiter = appender.waiter
+    return response if waiter is None else _park(call, request, response, waiter)
 
 
-def _check(node: Node, call: Call, topic: TopicProduceData, data: PartitionProduceData) -> _Checked:
-    """Raises Stalled where the request has to wait before anything of it is appended."""
-    one = _Checked(data.index)
-    try:
-        partition = node.find_partition(topic.name, topic.topic_id, data.index)
-        if not isinstance(data.records, memoryview):
-            raise Refused(ErrorCode.INVALID_RECORD, "a produce without records")
-        batch = partition.validate(data.records, call.version, call.now.wall_ms)
-        if partition.must_wait_for_roll(batch, call.now):
-            raise Stalled(lambda parked: parked.wait_in(partition.roll_waiters))
-        one.partition, one.batch = partition, batch
-    except RefusedRecords as refused:
-        _refuse(one, refused)
-        one.answer.record_errors = [
-            BatchIndexAndErrorMessage(index, why) for index, why in refused.record_errors
-        ]
-    except Refused as refused:
-        _refuse(one, refused)
-    return one
+def _check(
+    node: Node, call: Call, request: ProduceRequest
+) -> list[tuple[Partition, Validated] | tuple[None, Refused]]:
+    """All that can be said without appending, for every partition in order.
+
+    Raises Stalled where the request has to wait before anything of it is appended.
+    """
+    now = call.now
+    checked: list[tuple[Partition, Validated] | tuple[None, Refused]] = []
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            try:
+                partition = node.find_partition(topic.name, topic.topic_id, data.index)
+                if not isinstance(data.records, memoryview):
+                    raise Refused(ErrorCode.INVALID_RECORD, "a produce without records")
+                batch = partition.validate(data.records, call.version, now.wall_ms)
+                if partition.must_wait_for_roll(batch, now):
+                    raise _stalled(partition)
+                checked.append((partition, batch))
+            except Refused as refused:
+                checked.append((None, refused))
+    return checked
 
 
-def _refuse(one: _Checked, refused: Refused) -> None:
-    one.answer.error_code = refused.code
-    one.answer.error_message = refused.why or None
+def _stalled(partition: Partition) -> Stalled:
+    return Stalled(lambda parked: parked.wait_in(partition.roll_waiters))
 
 
-def _append(node: Node, one: _Checked, acks: int, waiter: _Acks, now: Now) -> None:
-    partition, batch, answer = one.partition, one.batch, one.answer
-    assert partition is not None
-    assert batch is not None
-    try:
-        if acks == ACKS_ALL:
-            partition.check_min_isr()
-        appended = partition.append_as_leader(batch, now)
-    except Refused as refused:
-        _refuse(one, refused)
-        return
-    answer.base_offset = appended.base_offset
-    answer.log_append_time_ms = appended.log_append_time_ms
-    answer.log_start_offset = partition.log.start_offset
-    if acks == ACKS_ALL and appended.last_offset >= partition.high_watermark:
-        waiter.pending += 1
-        partition.wait_for_ack(appended.last_offset + 1, waiter, answer)
+class _Appender:
+    """Appends one request's batches, and gathers whom its reply has to wait for."""
+
+    __slots__ = ("acks", "has_failed", "node", "now", "waiter")
+
+    def __init__(self, node: Node, acks: int, now: Now) -> None:
+        self.node = node
+        self.acks = acks
+        self.now = now
+        self.has_failed = False
+        self.waiter: _Acks | None = None
+
+    def append(
+        self, index: int, partition: Partition | None, batch: Validated | Refused
+    ) -> PartitionProduceResponse:
+        if partition is None:
+            return self._refuse(index, cast("Refused", batch))
+        acks_all = self.acks == ACKS_ALL
+        try:
+            if acks_all:
+                partition.check_min_isr()
+            appended = partition.append_as_leader(cast("Validated", batch), self.now)
+        except Refused as refused:
+            return self._refuse(index, refused)
+        answer = PartitionProduceResponse(
+            index,
+            0,
+            appended.base_offset,
+            appended.log_append_time_ms,
+            partition.log.start_offset,
+            _NO_RECORD_ERRORS,
+            None,
+            _NO_LEADER,
+        )
+        if acks_all and appended.last_offset >= partition.high_watermark:
+            if self.waiter is None:
+                self.waiter = _Acks(self.node)
+            self.waiter.pending += 1
+            partition.wait_for_ack(appended.last_offset + 1, self.waiter, answer)
+        return answer
+
+    def _refuse(self, index: int, refused: Refused) -> PartitionProduceResponse:
+        self.has_failed = True
+        answer = PartitionProduceResponse(
+            index=index, error_code=refused.code, base_offset=-1, error_message=refused.why or None
+        )
+        if isinstance(refused, RefusedRecords):
+            answer.record_errors = [
+                BatchIndexAndErrorMessage(index, why) for index, why in refused.record_errors
+            ]
+        return answer
 
 
-def _park(node: Node, call: Call, request: ProduceRequest, waiter: _Acks) -> Parked:
-    """After the wait leadership and storage are looked at again: they may have gone meanwhile."""
-
+def _park(call: Call, request: ProduceRequest, response: ProduceResponse, waiter: _Acks) -> Parked:
     def expire(now: Now) -> ProduceResponse:
         waiter.parked = None
-        for topic in waiter.response.responses:
+        for topic in response.responses:
             for answer in topic.partition_responses:
                 if answer.error_code == 0:
                     answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-        return waiter.response
+        return response
 
     deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
+    waiter.response = response
     waiter.parked = Parked(call, _never, expire, deadline_ms, mutes=False)
     return waiter.parked
 

@@ -6,6 +6,7 @@ whole yet, and that grows with the bytes that came, never with the bytes that we
 
 import os
 import socket
+import struct
 from collections import deque
 from typing import TYPE_CHECKING, cast
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ottla.server.runner import Shell
 
 SIZE_BYTES = 4
+_read_size = struct.Struct(">i").unpack_from
 
 
 class Connection:
@@ -107,7 +109,7 @@ class Connection:
         for _ in range(FRAMES_PER_TURN_MAX):
             if end - at < SIZE_BYTES:
                 return at
-            size = int.from_bytes(view[at : at + SIZE_BYTES], "big", signed=True)
+            size = _read_size(view, at)[0]
             if not 0 <= size <= shell.frame_bytes_max:
                 shell.close(self, f"a frame of {size} bytes was announced")
                 return end
@@ -115,8 +117,7 @@ class Connection:
                 return at
             start = at + SIZE_BYTES
             at = start + size
-            with view[start:at] as frame:
-                node.received(self.conn, frame, now)
+            node.received(self.conn, view[start:at], now)
             if node.effects:
                 shell.carry_out(now)
                 if self.is_closed:
@@ -132,8 +133,8 @@ class Connection:
     def queue(self, parts: list[Part]) -> None:
         if not self.out:
             self.shell.mark_sending(self)
+        self.out.extend(parts)
         for part in parts:
-            self.out.append(part)
             self.out_bytes += len(part)
 
     def flush(self) -> None:

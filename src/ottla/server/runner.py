@@ -66,12 +66,12 @@ class Shell:
             self._clocked = Now(mono_ms, time.time_ns() // 1_000_000)
         return self._clocked
 
-    def guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
+    def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
         """The one guard: what is not an expected refusal ends the process, without a clean mark."""
 
-        def enter(*arguments: Any) -> None:
+        def enter() -> None:
             try:
-                callback(*arguments)
+                callback()
             except Exception:
                 log.critical("a broken invariant; stopping without a clean mark", exc_info=True)
                 logging.shutdown()
@@ -280,14 +280,20 @@ class Shell:
         self.end_turn(now)
 
     def _on_disk_done(self, op: DiskOp, result: Any) -> None:
-        now = self.clock()
-        self.node.disk_done(op, result, now)
-        self.end_turn(now)
+        def enter() -> None:
+            now = self.clock()
+            self.node.disk_done(op, result, now)
+            self.end_turn(now)
+
+        self.guarded(enter)()
 
     def _on_flushed(self, ticket: FlushTicket, error: Any) -> None:
-        now = self.clock()
-        self.node.flushed(ticket, error, now)
-        self.end_turn(now)
+        def enter() -> None:
+            now = self.clock()
+            self.node.flushed(ticket, error, now)
+            self.end_turn(now)
+
+        self.guarded(enter)()
 
 
 LEVELS = {

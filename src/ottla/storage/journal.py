@@ -24,6 +24,7 @@ from ottla.names import Now, Uuid
 from ottla.storage.checkpoints import CorruptCheckpoint
 from ottla.storage.disk import Buffer, Disk, DiskFile
 from ottla.storage.partition_meta import PARTITION_METADATA, decode_partition_metadata
+from ottla.storage.segment import Segment
 
 JOURNAL_FILE: Final = "ottla-journal"
 HALF_BYTES: Final = 8 << 20
@@ -101,21 +102,19 @@ class Journal:
         """Rounds may use it from the next one on: this one holds appends that were not noted."""
         self._file = file
 
-    def note(self, key: bytes, file: DiskFile, position: int, parts: Sequence[Buffer]) -> None:
-        """An append that the next round makes durable. `key` is the topic's id and the path."""
+    def note(self, segment: Segment, size: int, parts: Sequence[Buffer]) -> None:
+        """An append at the segment's end that the next round makes durable."""
         if self._is_bypassed:
             return
-        size = 0
-        for part in parts:
-            size += len(part)
         self._bytes += size
         if self._bytes > ROUND_BYTES_MAX:
             self._is_bypassed = True
             self._entries.clear()
             return
-        head = _ENTRY.pack(len(key), position, size)
+        key = segment.journal_key
+        head = _ENTRY.pack(len(key), segment.size, size)
         self._entries.append(b"".join((head, key, *parts)))
-        self._files[file] = None
+        self._files[segment.file] = None
 
     def take_round(self, now: Now) -> Round | None:
         """The round's bytes, or None where the round has to sync its files itself."""

@@ -176,7 +176,7 @@ class Log:
         parts = batch.stamped_parts(base_offset, leader_epoch)
         self.disk.append(segment.file, segment.size, parts)
         if self.journal is not None:
-            self.journal.note(segment.journal_key, segment.file, segment.size, parts)
+            self.journal.note(segment, batch.size, parts)
         segment.on_appended(
             base_offset,
             last_offset,
