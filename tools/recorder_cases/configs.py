@@ -9,7 +9,7 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 # What a broker must say of its topics; the rest of its configs is told by what it has built.
 SOME = ["cleanup.policy", "retention.ms", "max.message.bytes", "min.insync.replicas"]
 BROKERS_OWN = ["auto.create.topics.enable", "num.partitions", "message.max.bytes",
-               "log.retention.hours", "log.segment.bytes", "group.initial.rebalance.delay.ms",
+               "log.retention.hours", "log.segment.bytes",
                "ssl.keystore.password", "default.replication.factor"]  # fmt: skip
 
 

@@ -131,8 +131,6 @@ BOUNDS = (
     one_topic("fetch: zstd for v9, v10 and v18", one(Batch(THREE, ZSTD)), simple(version=9),
               simple(version=10), simple(version=18)),
     one_topic("fetch: compression.type zstd for v9", simple(version=9), compression_type="zstd"),
-    one_topic("fetch: compression.type zstd for v4, written", one(Batch(THREE)), simple(version=4),
-              compression_type="zstd"),
 )  # fmt: skip
 
 EPOCHS = (

@@ -25,7 +25,7 @@ TIMES = (
 # A broker finalizes the features that it has built, and which these are is no matter of the wire.
 FEATURES = ("supported_features", "finalized_features", "finalized_features_epoch")
 # Rows whose order says something: which source of a config wins.
-ORDERED = ("synonyms",)
+ORDERED = ("synonyms", "records")
 RUN_MS = 600_000
 DAY_MS = 86_400_000
 
@@ -64,9 +64,7 @@ class Masks:
                 if row["name"].startswith(self.secrets.prefix)
             ]
             answer = answer | {"topics": rows}
-        if api != "fetch":
-            answer = _sorted(answer)
-        return self.value(api, answer)
+        return _sorted(self.value(api, answer))
 
     def value(self, name: str, value: Any) -> Any:
         match value:
@@ -121,5 +119,5 @@ def _sorted(value: Any) -> Any:
 
 
 def _rank(row: dict[str, Any]) -> tuple[str, str, int]:
-    index = row.get("index", row.get("partition_index", 0))
-    return str(row.get("name")), str(row.get("topic_id")), index
+    name = row.get("name", row.get("topic", row.get("resource_name")))
+    return str(name), str(row.get("topic_id")), row.get("index", row.get("partition_index", 0))

@@ -95,10 +95,22 @@ def test_a_text_is_told_from_none() -> None:
     assert _masked("fetch", {"error_message": None}) == {"error_message": None}
 
 
-def test_rows_are_sorted_but_for_those_of_fetch() -> None:
-    rows = [{"name": "b"}, {"name": "a"}]
-    assert _masked("metadata", {"topics": rows}) == {"topics": [{"name": "a"}, {"name": "b"}]}
-    assert _masked("fetch", {"topics": rows}) == {"topics": rows}
+def test_rows_are_sorted_for_a_broker_may_give_them_as_it_likes() -> None:
+    rows = [{"topic": "b"}, {"topic": "a", "partitions": [{"index": 1}, {"index": 0}]}]
+    told = [{"topic": "a", "partitions": [{"index": 0}, {"index": 1}]}, {"topic": "b"}]
+    assert _masked("fetch", {"topics": rows}) == {"topics": told}
+
+
+def test_sources_of_a_config_keep_their_order_which_says_who_wins() -> None:
+    sources = [{"name": "b"}, {"name": "a"}]
+    assert _masked("describe_configs", {"synonyms": sources}) == {"synonyms": sources}
+
+
+def test_whether_an_error_has_words_is_compared_on_request_only() -> None:
+    told = {"answer": {"rows": [{"error_code": 3, "error_message": "<text>"}]}}
+    silent = {"answer": {"rows": [{"error_code": 3, "error_message": None}]}}
+    assert recorder.without_texts([told]) == recorder.without_texts([silent])
+    assert recorder.without_texts(["close"]) == ["close"]
 
 
 @pytest.mark.parametrize("codec", [NONE, GZIP, SNAPPY, LZ4, ZSTD])
