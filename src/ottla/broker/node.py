@@ -34,7 +34,7 @@ from ottla.replication.partition import Partition
 from ottla.storage.disk import DiskFile, DiskJob, JobId
 from ottla.storage.jobs import CloseFiles, WarmRange
 from ottla.storage.journal import Journal, PrepareJournal, SyncSegments
-from ottla.storage.log import WouldBlock
+from ottla.storage.segment import FileSlice, WouldBlock
 
 RouteOf = Callable[[int, int], Route]
 
@@ -410,12 +410,16 @@ class Node:
         """Read the cold range in a job; the request runs again when it is in the page cache."""
 
         def watch(parked: Parked) -> None:
+            # Pinned: its topic may be deleted before the job has run.
+            pinned = FileSlice(cold.segment, cold.position, cold.size)
+
             def on_warm(result: object, now: Now) -> None:
+                pinned.release()
                 if isinstance(result, DiskError):
                     self._take_storage_offline(result)
                 self.woken.wake(parked)
 
-            self.submit(WarmRange(cold.file, cold.position, cold.size), on_warm)
+            self.submit(WarmRange(cold.segment.file, cold.position, cold.size), on_warm)
 
         return Stalled(watch)
 

@@ -12,7 +12,7 @@ from ottla.storage.checkpoints import (
     write_atomic,
 )
 from ottla.storage.durable import MARKS_FILE
-from ottla.storage.jobs import write_file
+from ottla.storage.jobs import overwrite_file
 from ottla.storage.journal import JOURNAL_FILE, empty_journal
 
 
@@ -39,7 +39,7 @@ def stop_cleanly(node: Node) -> bool:
         write_atomic(disk, REPLICATION_CHECKPOINT, high_watermarks)
         marks = node.state.marks
         marks.set_recovery_points(recovery_points)
-        write_file(disk, MARKS_FILE, marks.encode())
+        overwrite_file(disk, MARKS_FILE, marks.encode())
         broker = node.image.brokers.get(node.node_id)
         epoch = -1 if broker is None else broker.epoch
         write_atomic(disk, CLEAN_SHUTDOWN, encode_clean_shutdown(epoch))

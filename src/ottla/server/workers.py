@@ -4,14 +4,16 @@ One thread serves flush rounds, so that they keep their order; a few serve all o
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from ottla.broker.effects import DiskOp, FlushTicket
 from ottla.errors import DiskError
-from ottla.storage.disk import Disk
+from ottla.server.aio import KernelSync, Unavailable, open_kernel_sync
+from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.jobs import flush_logs
 
 JOB_THREADS = 2
@@ -31,6 +33,9 @@ class Workers:
         self._on_flushed = on_flushed
         self._jobs: SimpleQueue[DiskOp | None] = SimpleQueue()
         self._flushes: SimpleQueue[FlushTicket | None] = SimpleQueue()
+        self._sync: KernelSync | None = None
+        self._is_probed = False
+        self._syncing: FlushTicket | None = None
         self._threads = [
             threading.Thread(target=self._serve_jobs, name=f"ottla-disk-{at}", daemon=True)
             for at in range(JOB_THREADS)
@@ -44,7 +49,43 @@ class Workers:
         self._jobs.put(op)
 
     def flush(self, ticket: FlushTicket) -> None:
-        self._flushes.put(ticket)
+        """In the kernel where it is nothing but one sync, else in the thread."""
+        journal = ticket.journal
+        if journal is None or ticket.marks is not None or not self._can_sync(journal.file):
+            self._flushes.put(ticket)
+            return
+        if any(log.epochs is not None for log in ticket.logs):
+            self._flushes.put(ticket)
+            return
+        sync = cast("KernelSync", self._sync)
+        try:
+            self._disk.append(journal.file, journal.position, (journal.data,))
+            sync.start(journal.file.fileno())
+        except DiskError as error:
+            self._loop.call_soon(self._on_flushed, ticket, error)
+        except Unavailable:
+            self._flushes.put(ticket)
+        else:
+            self._syncing = ticket
+
+    def _can_sync(self, file: DiskFile) -> bool:
+        if not self._is_probed:
+            self._is_probed = True
+            self._sync = open_kernel_sync(file.fileno())
+            if self._sync is not None:
+                self._loop.add_reader(self._sync.event_fd, self._on_synced)
+        return self._sync is not None
+
+    def _on_synced(self) -> None:
+        ticket, sync = self._syncing, self._sync
+        if ticket is None or sync is None:
+            return
+        result = sync.take_result()
+        if result is None:
+            return
+        self._syncing = None
+        error = DiskError(result, f"sync of the journal: {os.strerror(result)}") if result else None
+        self._on_flushed(ticket, error)
 
     def stop(self) -> None:
         for _ in range(JOB_THREADS):

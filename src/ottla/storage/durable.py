@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MARKS_FILE = "ottla-durable-marks"
 FORMAT = 1
+# CRC and size of what follows, in hexadecimal: the file is overwritten in place and never cut,
+# because truncation makes some file systems flush it.
+_HEAD_BYTES = 16
 # Encoding a thousand marks takes a fraction of a millisecond: not in every round.
 REWRITE_INTERVAL_MS = 100
 
@@ -46,10 +49,11 @@ class DurableMarks:
     def load(cls, data: bytes, recovery_points: bytes) -> "DurableMarks":
         """No marks where the file is damaged, or older than the last stranger's clean stop."""
         try:
-            file = msgspec.json.decode(data[8:], type=_File)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            body = data[_HEAD_BYTES : _HEAD_BYTES + int(data[8:_HEAD_BYTES], 16)]
+            file = msgspec.json.decode(body, type=_File)
+        except (msgspec.DecodeError, ValueError):
             return cls()
-        is_whole = data[:8] == b"%08x" % crc32c(data[8:])
+        is_whole = data[:8] == b"%08x" % crc32c(body)
         if not is_whole or file.format != FORMAT:
             return cls()
         if file.recovery_points_crc != crc32c(recovery_points):
@@ -81,4 +85,4 @@ class DurableMarks:
 
     def encode(self) -> bytes:
         body = msgspec.json.encode(_File(FORMAT, self._recovery_points_crc, self.marks))
-        return b"%08x" % crc32c(body) + body
+        return b"%08x%08x" % (crc32c(body), len(body)) + body

@@ -31,6 +31,15 @@ def write_file(disk: Disk, path: str, data: bytes) -> None:
         disk.close(file)
 
 
+def overwrite_file(disk: Disk, path: str, data: bytes) -> None:
+    """For content that says itself where it ends."""
+    file = disk.open(path, create=True)
+    try:
+        disk.append(file, 0, (data,))
+    finally:
+        disk.close(file)
+
+
 @dataclass(slots=True, frozen=True)
 class ClosedSegment:
     base_offset: int
@@ -167,7 +176,7 @@ def flush_logs(
 ) -> None:
     """One flush round: one sync of the journal, or one of each file."""
     if marks is not None:
-        write_file(disk, MARKS_FILE, marks)
+        overwrite_file(disk, MARKS_FILE, marks)
     for ticket in tickets:
         if ticket.epochs is not None:
             write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs)

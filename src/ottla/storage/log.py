@@ -12,27 +12,18 @@ from typing import Final, NamedTuple
 from ottla.config import TopicConfig
 from ottla.errors import ErrorCode, Refused
 from ottla.names import NO_UUID, TopicPartition, Uuid
+from ottla.records.batch import CorruptBatch
 from ottla.records.validate import Validated
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.jobs import ClosedSegment, CloseLog, CreateSegment, ProducerFiles
 from ottla.storage.journal import Journal
 from ottla.storage.producers import Producers
-from ottla.storage.segment import FileSlice, Segment
+from ottla.storage.segment import WARM_BYTES, FileSlice, Segment, WouldBlock
 
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 SEGMENT_POSITION_MAX: Final = 2**31 - 1
 BATCH_OVERHEAD_BYTES: Final = 12
-
-
-class WouldBlock(Exception):
-    """The bytes are not in the page cache: read them in a job, then ask again."""
-
-    def __init__(self, file: DiskFile, position: int, size: int) -> None:
-        super().__init__(file.path)
-        self.file = file
-        self.position = position
-        self.size = size
 
 
 class Appended(NamedTuple):
@@ -242,7 +233,8 @@ class Log:
         """The bytes from the batch that holds `offset` on, below `end_offset`; None if none.
 
         A first batch larger than `bytes_max` is answered whole if asked for, else not at all
-        (KIP-74). Raises WouldBlock where the walk meets bytes that are not in the page cache.
+        (KIP-74). Raises WouldBlock where the walk meets bytes that are not in the page cache, and
+        CorruptBatch.
         """
         at = bisect_right(self.base_offsets, offset) - 1
         assert at >= 0
@@ -252,7 +244,7 @@ class Log:
             position = segment.known_position(offset)
             first_size = 0
             if position is None:
-                position, first_size = self.find(segment, offset)
+                position, first_size = segment.find(self.disk, offset)
             available = limit - position
             if available <= 0:
                 if segment.base_offset >= end_offset or limit < segment.size:
@@ -278,19 +270,16 @@ class Log:
         if end_offset <= segment.base_offset:
             return 0
         position = segment.known_position(end_offset)
-        return self.find(segment, end_offset)[0] if position is None else position
-
-    def find(self, segment: Segment, offset: int) -> tuple[int, int]:
-        found = segment.find(self.disk, offset)
-        if found is None:
-            raise WouldBlock(segment.file, segment.offset_index.lookup(offset)[1], 1 << 16)
-        return found
+        return segment.find(self.disk, end_offset)[0] if position is None else position
 
     def _batch_size(self, segment: Segment, position: int) -> int:
         head = self.disk.read(segment.file, position, BATCH_OVERHEAD_BYTES)
         if head is None:
-            raise WouldBlock(segment.file, position, BATCH_OVERHEAD_BYTES)
-        return int.from_bytes(head[8:12], "big") + BATCH_OVERHEAD_BYTES
+            raise WouldBlock(segment, position, WARM_BYTES)
+        size = int.from_bytes(head[8:12], "big") + BATCH_OVERHEAD_BYTES
+        if len(head) < BATCH_OVERHEAD_BYTES or position + size > segment.size:
+            raise CorruptBatch(f"{segment.file.path} ends inside a batch at {position}")
+        return size
 
     def check_offset(self, offset: int, end_offset: int) -> None:
         if not self.start_offset <= offset <= end_offset:

@@ -7,6 +7,7 @@ Kafka does.
 
 from collections.abc import Callable
 
+from ottla.records.batch import CorruptBatch
 from ottla.records.kernel import find_batch
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.index import INDEX_BYTES_MAX, OffsetIndex, TimeIndex
@@ -16,11 +17,26 @@ INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 # A header hop reads one index interval and a header at least; most walks end within the first read.
 WALK_BYTES = 8192
+# What is read from a device at once, where a walk meets a cold page.
+WARM_BYTES = 64 << 10
 RECENT_BATCHES_MAX = 128
 
 
 def file_stem(base_offset: int) -> str:
     return f"{base_offset:020d}"
+
+
+class WouldBlock(Exception):
+    """The bytes are not in the page cache: read them in a job, then ask again.
+
+    The range begins where the walk met the cold page, so that each repetition gets further.
+    """
+
+    def __init__(self, segment: "Segment", position: int, size: int) -> None:
+        super().__init__(segment.file.path)
+        self.segment = segment
+        self.position = position
+        self.size = size
 
 
 class FileSlice:
@@ -65,6 +81,7 @@ class Segment:
         "pins",
         "recent_batches",
         "retire",
+        "roll_jitter_ms",
         "size",
         "time_index",
     )
@@ -84,8 +101,9 @@ class Segment:
         self.offset_index = OffsetIndex(base_offset, index_bytes_max)
         self.time_index = TimeIndex(base_offset, index_bytes_max)
         self.bytes_since_index = 0
-        # Kafka rolls by the first record's timestamp, or by creation while there is none.
+        # Kafka rolls by the timestamp of the first batch, or by creation where it has none.
         self.first_timestamp_ms = -1
+        self.roll_jitter_ms = 0
         self.created_wall_ms = created_wall_ms
         self.max_timestamp_ms = -1
         self.max_timestamp_offset = base_offset
@@ -109,7 +127,7 @@ class Segment:
     ) -> None:
         """Account for a batch that was written at the end of the file."""
         position = self.size
-        if self.first_timestamp_ms < 0:
+        if position == 0:
             self.first_timestamp_ms = max_timestamp_ms
         if max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms = max_timestamp_ms
@@ -138,30 +156,37 @@ class Segment:
         self.recent_batches = {}
         self.older_batches = {}
 
-    def find(self, disk: Disk, offset: int) -> tuple[int, int] | None:
+    def find(self, disk: Disk, offset: int) -> tuple[int, int]:
         """Position and size of the first batch whose last offset is at least `offset`.
 
-        Answers (size of the segment, 0) where no such batch is, None where the disk would block.
+        Answers (size of the segment, 0) where no such batch is. Raises WouldBlock, and CorruptBatch
+        where the batches do not lead to the segment's end.
         """
-        _, position = self.offset_index.lookup(offset)
+        position = self.offset_index.lookup_position(offset)
         while position < self.size:
             data = disk.read(self.file, position, min(WALK_BYTES, self.size - position))
             if data is None:
-                return None
+                raise WouldBlock(self, position, WARM_BYTES)
             at, size = find_batch(data, offset)
             if size > 0:
                 return position + at, size
+            if at == 0:
+                raise CorruptBatch(f"{self.file.path} ends inside a batch at {position}")
             position += at
+        if position > self.size:
+            raise CorruptBatch(f"a batch of {self.file.path} ends beyond the segment")
         return self.size, 0
 
     def unpin(self) -> None:
         assert self.pins > 0
         self.pins -= 1
         if self.pins == 0 and self.retire is not None:
-            self.retire(self.file)
+            retire, self.retire = self.retire, None
+            retire(self.file)
 
     def retire_when_unpinned(self, retire: Callable[[DiskFile], None]) -> None:
         """Let go of the file. Slices that were promised to clients stay readable until sent."""
-        self.retire = retire
         if self.pins == 0:
             retire(self.file)
+        else:
+            self.retire = retire

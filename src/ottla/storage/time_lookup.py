@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_header
 from ottla.records.record import decode_batch
-from ottla.storage.log import Log, WouldBlock
-from ottla.storage.segment import Segment
-
-WALK_BYTES = 64 << 10
+from ottla.storage.log import Log
+from ottla.storage.segment import WARM_BYTES, Segment, WouldBlock
 
 
 class TimedOffset(NamedTuple):
@@ -49,7 +47,7 @@ def newest(log: Log) -> TimedOffset | None:
 
 def _headers(log: Log, segment: Segment, offset: int) -> Iterator[tuple[BatchHeader, int]]:
     """The batches of a segment from the one that holds `offset` on."""
-    position, size = log.find(segment, offset)
+    position, size = segment.find(log.disk, offset)
     while size > 0 and segment.size - position >= HEADER_BYTES:
         header = read_header(_read(log, segment, position, HEADER_BYTES))
         yield header, position
@@ -59,7 +57,7 @@ def _headers(log: Log, segment: Segment, offset: int) -> Iterator[tuple[BatchHea
 def _read(log: Log, segment: Segment, position: int, size: int) -> bytes:
     data = log.disk.read(segment.file, position, size)
     if data is None:
-        raise WouldBlock(segment.file, position, max(size, WALK_BYTES))
+        raise WouldBlock(segment, position, max(size, WARM_BYTES))
     if len(data) < size:
         raise CorruptBatch(f"{segment.file.path} ends inside a batch")
     return data
