@@ -72,6 +72,7 @@ class ClusterView:
         self._backoff = Backoff(settings.backoff, random)
         self._wanted: dict[str, bool] = {}
         self._asked: list[str] | None = None
+        self._was_creating = False
         self._token = 0
         self._refresh = True
         self._failures = 0
@@ -127,12 +128,12 @@ class ClusterView:
     def poll(self, now: Now) -> list[ClientRequest]:
         if self._asked is not None or not self._is_due(now.mono_ms):
             return []
-        creating = [
-            name for name, create in self._wanted.items() if create and name not in self.topics
-        ]
+        creating = [] if self._was_creating else [*filter(self._may_create, self._wanted)]
+        self._was_creating = bool(creating)
         names = creating or list(self._wanted)
         self._asked = names
-        self._refresh = len(names) < len(self._wanted) and bool(creating)
+        # The others' turn comes next.
+        self._refresh = len(names) < len(self._wanted)
         self._failures += 1
         self._next_ask_ms = now.mono_ms + self._backoff.delay_ms(self._failures)
         self._token += 1
@@ -175,6 +176,10 @@ class ClusterView:
         if self._refresh:
             return self._next_ask_ms
         return self._stale_ms
+
+    def _may_create(self, topic: str) -> bool:
+        is_final = self.topic_errors.get(topic) in FINAL_TOPIC_ERRORS
+        return self._wanted[topic] and topic not in self.topics and not is_final
 
     def _is_due(self, mono_ms: int) -> bool:
         if self._stale_ms is not None and mono_ms >= self._stale_ms:

@@ -367,8 +367,9 @@ class Client:
             await self._loop.create_connection(lambda: link, host, port)
         except OSError as error:
             # Names that cannot be resolved come with numbers below zero.
-            is_system = error.errno is not None and error.errno > 0
-            self._lost_link(number, os.strerror(error.errno) if is_system else str(error))
+            number_of_system = error.errno or 0
+            why = os.strerror(number_of_system) if number_of_system > 0 else str(error)
+            self._lost_link(number, why)
         finally:
             self._dialing.pop(number, None)
 
