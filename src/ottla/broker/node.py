@@ -251,6 +251,8 @@ class Node:
         if topic is None:
             code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             raise Refused(code, "this topic is not hosted here")
+        if self.is_storage_offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the log directory is offline")
         partition = topic.partitions.get(index)
         if partition is not None:
             return partition
