@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from tools.recorder_cases import (
     compression,
     configs,
+    damaged,
     fetch,
     fetch_sessions,
     framing,
@@ -32,6 +33,7 @@ PROFILES = (
         (
             *versions.CASES,
             *framing.CASES,
+            *damaged.CASES,
             *metadata.CASES,
             *topics.CASES,
             *configs.CASES,
