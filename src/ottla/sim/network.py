@@ -357,6 +357,10 @@ class SimNetwork:
         self._listeners[host] = endpoint
         self._down.pop(host, None)
 
+    def stop_listening(self, host: str) -> None:
+        """Whoever knocks from now on is refused; what is open stays."""
+        self._listeners.pop(host, None)
+
     def connect(self, local: str, remote: str, endpoint: Endpoint) -> End:
         """The end comes at once; `opened` or `closed` follows, or nothing at all."""
         self._down.pop(local, None)

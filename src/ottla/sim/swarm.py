@@ -72,6 +72,7 @@ class Window(NamedTuple):
 class Plan:
     shape: Shape
     windows: tuple[Window, ...]
+    heal_ns: int = HEAL_NS
     crash_modes: tuple[CrashMode, ...] = tuple(CrashMode)
     # Always on, in every window: they disturb and break nothing.
     would_block: float = 0.0
@@ -80,10 +81,11 @@ class Plan:
     split: float = 0.0
 
 
-def draw_plan(rng: Random) -> Plan:
+def draw_plan(rng: Random, heal_ns: int = HEAL_NS) -> Plan:
     return Plan(
         shape=draw_shape(rng),
-        windows=_draw_windows(rng),
+        windows=_draw_windows(rng, heal_ns),
+        heal_ns=heal_ns,
         crash_modes=_some_of(tuple(CrashMode), rng),
         would_block=rng.choice((0.0, 0.01, 0.1)),
         write_back=rng.choice((0.0, 0.05, 0.3)),
@@ -112,12 +114,12 @@ def draw_shape(rng: Random) -> Shape:
     )
 
 
-def _draw_windows(rng: Random) -> tuple[Window, ...]:
+def _draw_windows(rng: Random, heal_ns: int) -> tuple[Window, ...]:
     packages = _some_of(tuple(PACKAGES), rng)
     windows: list[Window] = []
     start_ns = rng.randint(200 * NS_PER_MS, NS_PER_S)
-    while start_ns < HEAL_NS - NS_PER_S:
-        end_ns = min(start_ns + rng.randint(500 * NS_PER_MS, 3 * NS_PER_S), HEAL_NS)
+    while start_ns < heal_ns - NS_PER_S:
+        end_ns = min(start_ns + rng.randint(500 * NS_PER_MS, 3 * NS_PER_S), heal_ns)
         is_quiet = rng.random() < QUIET_RATE
         windows.append(Window(start_ns, end_ns, () if is_quiet else _some_of(packages, rng)))
         start_ns = end_ns
@@ -174,7 +176,7 @@ class Swarm:
         self.network.faults.reset_on_heal = 0.5
         for window in self._plan.windows:
             self._at(window.start_ns, f"window {window.packages}", self._begin, window)
-        self.world.schedule(HEAL_NS - self.world.now_ns, "heal", self.heal)
+        self.world.schedule(self._plan.heal_ns - self.world.now_ns, "heal", self.heal)
         self._watch()
 
     def heal(self) -> None:

@@ -1,0 +1,93 @@
+"""What must hold inside one broker after every event, and what must be left of it at the end."""
+
+from ottla.broker.node import Node
+from ottla.replication.partition import Partition
+from ottla.sim.checkers import LogWatch
+from ottla.sim.disk import SimDisk
+from ottla.storage.log import Log
+from ottla.records.batch import iter_headers
+
+
+def partition_key(topic: str, index: int, topic_id: bytes) -> str:
+    """A topic that is made again under its name is another one."""
+    return f"{topic}-{index}@{topic_id[:4].hex()}"
+
+
+class NodeWatch:
+    """Of one process. Tells the watch of all lives what its logs say of themselves."""
+
+    def __init__(self, node: Node, disk: SimDisk, log_watch: LogWatch) -> None:
+        self._node = node
+        self._disk = disk
+        self._log_watch = log_watch
+        self._seen: dict[Log, tuple[int, int, int, int]] = {}
+        self._keys: dict[Partition, str] = {}
+
+    def after_turn(self) -> None:
+        node = self._node
+        seen = self._seen
+        metadata = node.metadata
+        log = metadata.log
+        state = (log.start_offset, metadata.high_watermark, log.end_offset, log.durable_offset)
+        if seen.get(log) != state:
+            seen[log] = state
+            self._observe("__cluster_metadata", *state)
+        for topic in node.hosting.topics_by_id.values():
+            for partition in topic.partitions.values():
+                log = partition.log
+                state = (
+                    log.start_offset,
+                    partition.high_watermark,
+                    log.end_offset,
+                    log.durable_offset,
+                )
+                if seen.get(log) != state:
+                    seen[log] = state
+                    self._observe(self._key(partition), *state)
+
+    def _observe(self, key: str, start: int, high_watermark: int, end: int, durable: int) -> None:
+        assert durable <= end, (key, durable, end)
+        assert high_watermark <= durable, (key, high_watermark, durable)
+        self._log_watch.observe(key, start, high_watermark, end)
+
+    def _key(self, partition: Partition) -> str:
+        key = self._keys.get(partition)
+        if key is None:
+            name, index = partition.partition
+            key = self._keys[partition] = partition_key(name, index, partition.topic_id)
+        return key
+
+    def read_contents(self) -> None:
+        """Every batch below the high watermark: none is ever another one."""
+        for topic in self._node.hosting.topics_by_id.values():
+            for partition in topic.partitions.values():
+                self._read_log(self._key(partition), partition)
+
+    def _read_log(self, key: str, partition: Partition) -> None:
+        for segment in partition.log.segments:
+            data = self._disk.peek(segment.file, 0, segment.size)
+            for header in iter_headers(data):
+                if header.next_offset > partition.high_watermark:
+                    return
+                self._log_watch.content(key, header.base_offset, header.crc)
+
+    def leaks(self) -> list[str]:
+        """After the last client has gone and all is quiet."""
+        node = self._node
+        found = [f"connection {conn} is still known" for conn in node.connections]
+        if not node.is_quiet:
+            found.append("something is still on its way to the disk")
+        # The journal, and a file for each segment.
+        expected = 1
+        logs = [p.log for p in node.hosting.all_partitions()] + [node.metadata.log]
+        for log in logs:
+            expected += len(log.segments)
+            for segment in log.segments:
+                if segment.pins:
+                    found.append(f"{segment.file.path} is pinned {segment.pins} times")
+        for partition in node.hosting.all_partitions():
+            if partition.waiters or partition.fetch_waiters or partition.roll_waiters:
+                found.append(f"somebody waits for {partition.partition}")
+        if len(self._disk.open_paths()) > expected:
+            found.append(f"{len(self._disk.open_paths())} files are open, {expected} are in use")
+        return found
