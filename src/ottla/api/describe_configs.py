@@ -23,6 +23,9 @@ from ottla.protocol.schema.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+# Topics, brokers, their loggers, client metrics, groups.
+_KNOWN_TYPES = (RESOURCE_TOPIC, RESOURCE_BROKER, 8, 16, 32)
+
 
 class _Told(TypedDict):
     include_synonyms: bool
@@ -30,8 +33,25 @@ class _Told(TypedDict):
 
 
 def handle(node: Node, call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    for resource in request.resources:
+        if resource.resource_type not in _KNOWN_TYPES:
+            return _refuse_all(request, f"Unsupported resource type: {resource.resource_type}")
     return DescribeConfigsResponse(
         results=[_describe(node, request, resource) for resource in request.resources]
+    )
+
+
+def _refuse_all(request: DescribeConfigsRequest, why: str) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(
+                error_code=ErrorCode.INVALID_REQUEST,
+                error_message=why,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
     )
 
 
@@ -39,7 +59,6 @@ def _describe(
     node: Node, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
-        error_message=None,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )

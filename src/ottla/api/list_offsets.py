@@ -31,7 +31,9 @@ SPECIAL_FROM: Final = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+LEADER_EPOCHS_FROM: Final = 4
 UNKNOWN: Final = TimedOffset(-1, -1, -1)
 
 
@@ -45,8 +47,9 @@ def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsRe
     for topic in request.topics:
         answers = []
         for asked in topic.partitions:
-            twice = seen[topic.name, asked.partition_index] > 1
-            answers.append(_answer(node, call, request, topic.name, asked, twice))
+            times = seen.pop((topic.name, asked.partition_index), 0)
+            if times:
+                answers.append(_answer(node, call, request, topic.name, asked, times > 1))
         response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
     return response
 
@@ -64,20 +67,23 @@ def _answer(
             raise Refused(ErrorCode.INVALID_REQUEST, "the partition is named twice")
         if asked.timestamp < 0 and call.version < SPECIAL_FROM.get(asked.timestamp, 0):
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+        if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "no such isolation level")
         partition = node.find_partition(topic, NO_UUID, asked.partition_index)
         partition.check_leader_epoch(asked.current_leader_epoch)
         found = _find(node, partition, asked.timestamp, request.isolation_level)
     except Refused as refused:
         return ListOffsetsPartitionResponse(asked.partition_index, refused.code)
+    leader_epoch = found.leader_epoch if call.version >= LEADER_EPOCHS_FROM else -1
     return ListOffsetsPartitionResponse(
-        asked.partition_index, 0, found.timestamp_ms, found.offset, found.leader_epoch
+        asked.partition_index, 0, found.timestamp_ms, found.offset, leader_epoch
     )
 
 
 def _find(node: Node, partition: Partition, timestamp: int, isolation_level: int) -> TimedOffset:
     log = partition.log
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return TimedOffset(-1, log.start_offset, log.epochs.epoch_for_offset(log.start_offset))
+        return TimedOffset(-1, log.start_offset, _epoch_at_start(partition))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return UNKNOWN
     if partition.is_flush_pending:
@@ -87,11 +93,20 @@ def _find(node: Node, partition: Partition, timestamp: int, isolation_level: int
     committed_only = isolation_level == READ_COMMITTED
     end_offset = partition.last_stable_offset if committed_only else partition.high_watermark
     if timestamp == LATEST:
-        return TimedOffset(-1, end_offset, log.epochs.latest_epoch)
+        return TimedOffset(-1, end_offset, partition.leader_epoch)
     if timestamp == MAX_TIMESTAMP:
         found = newest(log)
+        if found is None and log.end_offset > log.start_offset:
+            # No record says when it was made: the first is as new as any.
+            found = TimedOffset(-1, log.start_offset, _epoch_at_start(partition))
     elif timestamp < 0:
         raise Refused(ErrorCode.UNSUPPORTED_VERSION, f"{timestamp} names no place in a log")
     else:
         found = first_at_or_after(log, timestamp)
     return UNKNOWN if found is None or found.offset >= end_offset else found
+
+
+def _epoch_at_start(partition: Partition) -> int:
+    """Of a log without records it is the leader's own: whatever comes next has that."""
+    epoch = partition.log.epochs.epoch_for_offset(partition.log.start_offset)
+    return partition.leader_epoch if epoch < 0 else epoch

@@ -1,5 +1,6 @@
 """Metadata: brokers, topics, leaders; and topics made because somebody asked for them."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from ottla.broker.node import Node
@@ -7,7 +8,7 @@ from ottla.broker.pipeline import Call
 from ottla.errors import ErrorCode
 from ottla.metadata.image import NO_LEADER, PartitionImage, TopicImage
 from ottla.metadata.topic_names import why_invalid
-from ottla.names import INTERNAL_TOPICS, NO_UUID, NodeId
+from ottla.names import INTERNAL_TOPICS, NO_UUID, NodeId, Uuid
 from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.schema.metadata import (
     MetadataRequest,
@@ -22,6 +23,8 @@ from ottla.protocol.schema.metadata import (
 ALL_TOPIC_OPERATIONS: Final = 0b1101_1111_1000 & ~(1 << 9)
 ALL_CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000 & ~(1 << 6)
 CREATE_TOPICS_VERSION: Final = 7
+# Earlier versions can say ids and nameless topics on the wire, and may not.
+TOPIC_IDS_FROM: Final = 12
 
 
 def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse:
@@ -30,8 +33,10 @@ def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse
     with_operations = request.include_topic_authorized_operations
     if asked is None or (call.version == 0 and not asked):
         topics = [_topic(node, topic, with_operations) for topic in image.topics.values()]
+    elif code := _refusal(call.version, asked):
+        return _refused(asked, code)
     else:
-        topics = [_asked_topic(node, request, topic, with_operations) for topic in asked]
+        topics = [_asked_topic(node, request, *key) for key in _distinct(asked)]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id, host, port, rack)
@@ -48,18 +53,44 @@ def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse
     )
 
 
+def _refusal(version: int, asked: list[MetadataRequestTopic]) -> ErrorCode | None:
+    """For one such topic Kafka refuses the whole request."""
+    for topic in asked:
+        if version < TOPIC_IDS_FROM and (topic.topic_id != NO_UUID or topic.name is None):
+            return ErrorCode.INVALID_REQUEST
+    if all(topic.topic_id == NO_UUID for topic in asked):
+        for topic in asked:
+            if topic.name is None:
+                return ErrorCode.UNKNOWN_SERVER_ERROR
+    return None
+
+
+def _refused(asked: list[MetadataRequestTopic], code: ErrorCode) -> MetadataResponse:
+    topics = [
+        MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
+        for topic in asked
+    ]
+    return MetadataResponse(topics=topics)
+
+
+def _distinct(asked: list[MetadataRequestTopic]) -> Iterable[tuple[str, Uuid]]:
+    """Each topic once. Where there are ids, names do not count."""
+    ids = [("", topic.topic_id) for topic in asked if topic.topic_id != NO_UUID]
+    return dict.fromkeys(ids or [(topic.name or "", NO_UUID) for topic in asked])
+
+
 def _asked_topic(
-    node: Node, request: MetadataRequest, asked: MetadataRequestTopic, with_operations: bool
+    node: Node, request: MetadataRequest, name: str, topic_id: Uuid
 ) -> MetadataResponseTopic:
     image = node.image
-    if asked.topic_id != NO_UUID:
-        topic = image.topics_by_id.get(asked.topic_id)
+    with_operations = request.include_topic_authorized_operations
+    if topic_id != NO_UUID:
+        topic = image.topics_by_id.get(topic_id)
         if topic is None:
             return MetadataResponseTopic(
-                error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id
+                error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id
             )
         return _topic(node, topic, with_operations)
-    name = asked.name or ""
     topic = image.topics.get(name)
     if topic is not None:
         return _topic(node, topic, with_operations)

@@ -6,16 +6,19 @@ from ottla.broker.node import Node
 from ottla.broker.parked import Parked, Stalled
 from ottla.broker.pipeline import NO_REPLY, Call, Message
 from ottla.errors import ErrorCode, Refused
-from ottla.names import Now
+from ottla.names import NO_UUID, Now, Uuid
 from ottla.protocol.schema.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
+from ottla.records.batch import ATTRIBUTES_AT, MAGIC, MAGIC_AT, TRANSACTIONAL_BIT
 from ottla.records.rules import Validated
 from ottla.records.validate import RefusedRecords
 from ottla.replication.partition import Partition
@@ -24,6 +27,9 @@ ACKS_ALL = -1
 _ACKS_KNOWN = (1, ACKS_ALL, 0)
 # From this version on an answer names the leader that a stray client should ask (KIP-951).
 LEADER_HINTS_FROM = 10
+TOPIC_IDS_FROM = 13
+# The attributes are two bytes, and all that has a meaning is in the second.
+_FLAGS_AT = ATTRIBUTES_AT + 1
 
 # Shared, never changed: most answers have no leader hint.
 _NO_LEADER = LeaderIdAndEpoch()
@@ -58,7 +64,13 @@ def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Parked:
     acks = request.acks
     if acks not in _ACKS_KNOWN:
         return _refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS)
-    checked = _check(node, call, request)
+    topics = request.topic_data
+    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+        request.topic_data = _distinct(topics)
+    try:
+        checked = _check(node, call, request)
+    except _AllRefused as refused:
+        return _refuse_all(request, refused.code)
     appender = _Appender(node, acks, call.now)
     at = 0
     response = ProduceResponse(responses=[])
@@ -79,6 +91,22 @@ def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Parked:
     return response if waiter is None else _park(call, request, response, waiter)
 
 
+class _AllRefused(Refused):
+    """One batch for whose sake Kafka refuses the whole request."""
+
+
+def _distinct(topics: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Kafka reads the request as a map: of what stands there twice, the last batch counts."""
+    found: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
+    for topic in topics:
+        for data in topic.partition_data:
+            found.setdefault((topic.name, topic.topic_id), {})[data.index] = data
+    return [
+        TopicProduceData(name, topic_id, list(batches.values()))
+        for (name, topic_id), batches in found.items()
+    ]
+
+
 def _check(
     node: Node, call: Call, request: ProduceRequest
 ) -> list[tuple[Partition, Validated] | tuple[None, Refused]]:
@@ -92,15 +120,45 @@ def _check(
         for data in topic.partition_data:
             try:
                 partition = node.find_partition(topic.name, topic.topic_id, data.index)
-                if not isinstance(data.records, memoryview):
+                records = data.records
+                if not isinstance(records, memoryview):
                     raise Refused(ErrorCode.INVALID_RECORD, "a produce without records")
-                batch = partition.validate(data.records, call.version, now.wall_ms)
+                batch = partition.validate(records, call.version, now.wall_ms)
+                if batch.is_transactional:
+                    raise _not_in_a_transaction(request)
+                if batch.size > partition.log.config.segment_bytes:
+                    raise Refused(
+                        ErrorCode.RECORD_LIST_TOO_LARGE, "the batch is larger than a segment may be"
+                    )
                 if partition.must_wait_for_roll(batch, now):
                     raise _stalled(partition)
                 checked.append((partition, batch))
+            except _AllRefused:
+                raise
             except Refused as refused:
-                checked.append((None, refused))
+                if _claims_a_transaction(data.records):
+                    raise _not_in_a_transaction(request) from refused
+                has_no_id = call.version >= TOPIC_IDS_FROM and topic.topic_id == NO_UUID
+                why = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no id") if has_no_id else refused
+                checked.append((None, why))
     return checked
+
+
+def _claims_a_transaction(records: object) -> bool:
+    """Whatever else is wrong with a batch, Kafka looks at this first."""
+    return (
+        isinstance(records, memoryview)
+        and len(records) > _FLAGS_AT
+        and records[MAGIC_AT] == MAGIC
+        and records[_FLAGS_AT] & TRANSACTIONAL_BIT != 0
+    )
+
+
+def _not_in_a_transaction(request: ProduceRequest) -> _AllRefused:
+    """Transactions come with the next step: until then nobody is in one."""
+    if request.transactional_id is None:
+        return _AllRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return _AllRefused(ErrorCode.INVALID_TXN_STATE)
 
 
 def _stalled(partition: Partition) -> Stalled:

@@ -163,7 +163,7 @@ class FetchSessions:
             if request.session_id != NO_SESSION:
                 self._sessions.pop(request.session_id, None)
             session = None
-            if epoch == INITIAL_EPOCH and request.topics:
+            if epoch == INITIAL_EPOCH:
                 session = self._create(request, version, now)
             return _FullFetch(request, session)
         session = self._sessions.get(request.session_id)

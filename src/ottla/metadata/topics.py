@@ -28,11 +28,13 @@ def plan_create_topics(
 ) -> tuple[list[Any], list[CreatableTopicResult]]:
     records: list[Any] = []
     results: list[CreatableTopicResult] = []
+    total = sum(_partition_count(controller, topic) for topic in request.topics)
+    if total > PARTITIONS_PER_REQUEST_MAX:
+        return [], [_refused(topic, _too_many_partitions()) for topic in request.topics]
     seen: dict[str, int] = {}
     for topic in request.topics:
         seen[topic.name] = seen.get(topic.name, 0) + 1
     taken = {collision_key(name): name for name in controller.image.topics}
-    planned_partitions = 0
     for topic in request.topics:
         if seen[topic.name] == 0:
             continue
@@ -41,25 +43,32 @@ def plan_create_topics(
                 raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             _check_name(topic.name, taken)
             placed = _place(controller, topic)
-            planned_partitions += len(placed)
-            if planned_partitions > PARTITIONS_PER_REQUEST_MAX:
-                raise Refused(
-                    ErrorCode.POLICY_VIOLATION,
-                    "Excessively large number of partitions per request.",
-                )
             created = _records(controller, topic, placed)
             results.append(_created(topic, created[0].topic_id, placed))
             if not request.validate_only:
                 records += created
-            taken[collision_key(topic.name)] = topic.name
         except Refused as refused:
-            results.append(
-                CreatableTopicResult(
-                    name=topic.name, error_code=refused.code, error_message=refused.why
-                )
-            )
+            results.append(_refused(topic, refused))
         seen[topic.name] = 0
     return records, results
+
+
+def _partition_count(controller: "Controller", topic: CreatableTopic) -> int:
+    if topic.assignments:
+        return len(topic.assignments)
+    if topic.num_partitions == -1:
+        return controller.config.int("num.partitions")
+    return max(0, topic.num_partitions)
+
+
+def _too_many_partitions() -> Refused:
+    return Refused(
+        ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+    )
+
+
+def _refused(topic: CreatableTopic, refused: Refused) -> CreatableTopicResult:
+    return CreatableTopicResult(name=topic.name, error_code=refused.code, error_message=refused.why)
 
 
 def _check_name(name: str, taken: dict[str, str]) -> None:
@@ -81,6 +90,12 @@ def _check_name(name: str, taken: dict[str, str]) -> None:
 
 
 def _place(controller: "Controller", topic: CreatableTopic) -> list[list[int]]:
+    for config in topic.configs:
+        if config.value is None:
+            raise Refused(
+                ErrorCode.INVALID_CONFIG,
+                f"Null value not supported for topic configs: {config.name}",
+            )
     validate_topic_overrides(
         {config.name: config.value for config in topic.configs if config.value is not None}
     )
@@ -103,10 +118,6 @@ def _place(controller: "Controller", topic: CreatableTopic) -> list[list[int]]:
         replication_factor = controller.config.int("default.replication.factor")
     if partitions == -1:
         partitions = controller.config.int("num.partitions")
-    if partitions > PARTITIONS_PER_REQUEST_MAX:
-        raise Refused(
-            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
-        )
     start = len(controller.image.topics)
     return place_replicas(list(brokers), partitions, replication_factor, start)
 
@@ -191,6 +202,7 @@ def _created(
 ) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=topic.name,
+        error_message=None,
         topic_id=topic_id,
         num_partitions=len(placed),
         replication_factor=len(placed[0]),
@@ -200,37 +212,47 @@ def _created(
 def plan_delete_topics(
     controller: "Controller", request: DeleteTopicsRequest, version: int
 ) -> tuple[list[Any], list[DeletableTopicResult]]:
-    image = controller.image
-    records: list[Any] = []
-    results: list[DeletableTopicResult] = []
-    doomed: dict[bytes, None] = {}
     asked = [(topic.name, topic.topic_id) for topic in request.topics]
     asked += [(name, NO_UUID) for name in request.topic_names]
-    repeated = {key: asked.count(key) > 1 for key in asked}
-    for key in dict.fromkeys(asked):
-        name, topic_id = key
+    results: list[DeletableTopicResult] = []
+    found: dict[bytes, list[DeletableTopicResult]] = {}
+    for name, topic_id in dict.fromkeys(asked):
         result = DeletableTopicResult(name=name, topic_id=topic_id)
-        results.append(result)
         try:
-            if name is not None and topic_id != NO_UUID:
-                raise Refused(
-                    ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id."
-                )
-            if repeated[key]:
-                raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name or id.")
-            if name is None and topic_id == NO_UUID:
-                raise Refused(
-                    ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified."
-                )
-            topic = image.topics_by_id.get(topic_id) if name is None else image.topics.get(name)
-            if topic is None:
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name else ErrorCode.UNKNOWN_TOPIC_ID
-                raise Refused(code, "This server does not host this topic.")
-            result.name, result.topic_id = topic.name, topic.topic_id
-            if topic.topic_id not in doomed:
-                doomed[topic.topic_id] = None
-                records.append(schema.RemoveTopicRecord(topic_id=topic.topic_id))
+            _find_doomed(controller, result, asked.count((name, topic_id)) > 1)
+            found.setdefault(result.topic_id, []).append(result)
         except Refused as refused:
-            result.error_code = refused.code
-            result.error_message = refused.why
+            result.error_code, result.error_message = refused.code, refused.why
+            results.append(result)
+    records: list[Any] = []
+    for topic_id, same in found.items():
+        results.append(same[0])
+        if len(same) == 1:
+            records.append(schema.RemoveTopicRecord(topic_id=topic_id))
+        else:
+            same[0].error_code = ErrorCode.INVALID_REQUEST
+            same[
+                0
+            ].error_message = "The provided topic name maps to an ID that was already supplied."
     return records, results
+
+
+def _find_doomed(controller: "Controller", result: DeletableTopicResult, repeated: bool) -> None:
+    """Fill in the topic that a row means, or refuse the row."""
+    name, topic_id = result.name, result.topic_id
+    image = controller.image
+    if name is not None and topic_id != NO_UUID:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id."
+        )
+    if name is None and topic_id == NO_UUID:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if repeated:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name or id.")
+    topic = image.topics_by_id.get(topic_id) if name is None else image.topics.get(name)
+    if topic is None:
+        unknown = (
+            ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        raise Refused(unknown, "This server does not host this topic.")
+    result.name, result.topic_id = topic.name, topic.topic_id

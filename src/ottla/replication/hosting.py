@@ -163,7 +163,7 @@ class Hosting:
         self._lead(partition, self.image.topics_by_id[topic.topic_id].partitions[index])
 
     def _lead(self, partition: Partition, image: PartitionImage) -> None:
-        partition.lead(NodeId(image.leader), image.leader_epoch)
+        partition.lead(image)
 
     def _change(self, topic_id: Uuid, index: int) -> None:
         topic = self.topics_by_id.get(topic_id)

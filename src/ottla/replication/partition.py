@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 
 from ottla.config import TopicConfig
 from ottla.errors import DiskError, ErrorCode, Refused
+from ottla.metadata.image import PartitionImage
 from ottla.names import NodeId, Now, TopicPartition, Uuid
 from ottla.records.validate import ProduceRules, Validated, validate_produced
 from ottla.storage.disk import DiskFile, DiskJob
@@ -50,6 +51,8 @@ class Partition:
         self.host = host
         self.leader: NodeId | None = None
         self.leader_epoch = -1
+        self.replica_count = 0
+        self.isr_size = 0
         self.high_watermark = log.durable_offset
         self.is_deleted = False
         self.is_rolling = False
@@ -71,9 +74,11 @@ class Partition:
             timestamp_after_max_ms=config.message_timestamp_after_max_ms,
         )
 
-    def lead(self, node_id: NodeId, leader_epoch: int) -> None:
-        self.leader = node_id
-        self.leader_epoch = leader_epoch
+    def lead(self, image: PartitionImage) -> None:
+        self.leader = NodeId(image.leader)
+        self.leader_epoch = image.leader_epoch
+        self.replica_count = len(image.replicas)
+        self.isr_size = len(image.isr)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         """KIP-320: a client that knows a newer leader, or an older one, must not be served."""
@@ -131,10 +136,14 @@ class Partition:
 
     def check_min_isr(self) -> None:
         """acks=all is refused, not weakened, where too few replicas are in sync."""
-        if self.min_isr > 1:
+        if self.min_isr <= self.isr_size:
+            return
+        # Where a topic has fewer replicas than it asks for in sync, all of them will do.
+        needed = min(self.min_isr, self.replica_count)
+        if self.isr_size < needed:
             raise Refused(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self.partition} has 1 in-sync replica of the {self.min_isr} that it needs",
+                f"{self.partition} has {self.isr_size} in-sync replicas of the {needed} it needs",
             )
 
     def wait_for_ack(self, end_offset: int, waiter: Waiter, token: Any) -> None:

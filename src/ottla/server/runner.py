@@ -278,6 +278,8 @@ class Shell:
         now = self.clock()
         self.node.tick(now)
         self.end_turn(now)
+        # It may have come a moment too early to find anything due: then nothing else arms it anew.
+        self._arm_timer(now)
 
     def _on_disk_done(self, op: DiskOp, result: Any) -> None:
         def enter() -> None:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -180,7 +181,8 @@ class Broker:
     def _ask(self, question: str) -> Any:
         pipe = self._pipe
         assert pipe is not None, "the broker is not running"
-        pipe.sendall(json.dumps({"ask": question}).encode() + b"\n")
+        with suppress(BrokenPipeError):  # it ended: reading tells so, and why
+            pipe.sendall(json.dumps({"ask": question}).encode() + b"\n")
         return self._hear(question, ANSWER_SECONDS_MAX)
 
     def _hear(self, what: str, seconds_max: float) -> Any:
@@ -193,6 +195,8 @@ class Broker:
                 part = pipe.recv(RECEIVE_BYTES)
             except TimeoutError:
                 raise self._failed(f"no word of {what} in {seconds_max:.0f} s") from None
+            except ConnectionResetError:
+                part = b""
             if not part:
                 code = self._running.wait()
                 raise self._failed(f"the broker ended with code {code}")
