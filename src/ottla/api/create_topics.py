@@ -4,7 +4,7 @@ from ottla.broker.node import Node
 from ottla.broker.parked import Parked
 from ottla.broker.pipeline import Call
 from ottla.config_describe import describe_created_topic
-from ottla.errors import ErrorCode
+from ottla.errors import ErrorCode, Refused
 from ottla.names import Now
 from ottla.protocol.schema.create_topics import (
     CreatableTopicConfigs,
@@ -14,27 +14,30 @@ from ottla.protocol.schema.create_topics import (
 )
 
 
-def handle(node: Node, call: Call, request: CreateTopicsRequest) -> Parked:
+def handle(node: Node, call: Call, request: CreateTopicsRequest) -> Parked | CreateTopicsResponse:
     def on_decided(response: CreateTopicsResponse, now: Now) -> None:
         _add_configs(node, request, response)
         node.hosting.when_open(lambda now: node.complete(parked, response), now)
 
     def expire(now: Now) -> CreateTopicsResponse:
-        return CreateTopicsResponse(
-            topics=[
-                CreatableTopicResult(
-                    name=topic.name,
-                    error_code=ErrorCode.REQUEST_TIMED_OUT,
-                    error_message="The request timed out.",
-                )
-                for topic in request.topics
-            ]
-        )
+        return _all(request, ErrorCode.REQUEST_TIMED_OUT, "The request timed out.")
 
     deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
     parked = Parked(call, node.stay_parked, expire, deadline_ms)
-    node.ask_controller(request, call.version, on_decided)
+    try:
+        node.ask_controller(request, call.version, on_decided)
+    except Refused as refused:
+        return _all(request, refused.code, refused.why)
     return parked
+
+
+def _all(request: CreateTopicsRequest, code: ErrorCode, why: str) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(name=topic.name, error_code=code, error_message=why)
+            for topic in request.topics
+        ]
+    )
 
 
 def _add_configs(node: Node, request: CreateTopicsRequest, response: CreateTopicsResponse) -> None:

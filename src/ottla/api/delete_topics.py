@@ -3,7 +3,7 @@
 from ottla.broker.node import Node
 from ottla.broker.parked import Parked
 from ottla.broker.pipeline import Call
-from ottla.errors import ErrorCode
+from ottla.errors import ErrorCode, Refused
 from ottla.names import Now
 from ottla.protocol.schema.delete_topics import (
     DeletableTopicResult,
@@ -29,9 +29,12 @@ def handle(node: Node, call: Call, request: DeleteTopicsRequest) -> Parked | Del
 
     deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
     parked = Parked(call, node.stay_parked, expire, deadline_ms)
-    node.ask_controller(
-        request, call.version, lambda response, now: node.complete(parked, response)
-    )
+    try:
+        node.ask_controller(
+            request, call.version, lambda response, now: node.complete(parked, response)
+        )
+    except Refused as refused:
+        return _all(request, refused.code)
     return parked
 
 

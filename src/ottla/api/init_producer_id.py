@@ -3,8 +3,8 @@
 from ottla.broker.node import Node
 from ottla.broker.parked import Parked
 from ottla.broker.pipeline import Call
-from ottla.errors import ErrorCode
-from ottla.names import Now
+from ottla.errors import ErrorCode, Refused
+from ottla.names import Now, ProducerId
 from ottla.protocol.schema.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 NO_PRODUCER_ID = -1
@@ -25,18 +25,26 @@ def handle(
         return _refused(ErrorCode.INVALID_REQUEST)
     granted = node.producer_ids.take()
     if granted is not None:
-        return InitProducerIdResponse(producer_id=granted, producer_epoch=0)
+        return _granted(granted)
 
     def retry(parked: Parked, now: Now) -> InitProducerIdResponse | None:
         late = node.producer_ids.take()
-        if late is None:
-            node.producer_ids.ask_for_more(parked)
-            return None
-        return InitProducerIdResponse(producer_id=late, producer_epoch=0)
+        return _ask(node, parked) if late is None else _granted(late)
 
     parked = Parked(call, retry)
-    node.producer_ids.ask_for_more(parked)
-    return parked
+    return _ask(node, parked) or parked
+
+
+def _ask(node: Node, parked: Parked) -> InitProducerIdResponse | None:
+    try:
+        node.producer_ids.ask_for_more(parked)
+    except Refused as refused:
+        return _refused(refused.code)
+    return None
+
+
+def _granted(producer_id: ProducerId) -> InitProducerIdResponse:
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
 def _refused(code: ErrorCode) -> InitProducerIdResponse:

@@ -1,11 +1,12 @@
 """Metadata: brokers, topics, leaders; and topics made because somebody asked for them."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from ottla.broker.node import Node
 from ottla.broker.pipeline import Call
-from ottla.errors import ErrorCode
+from ottla.errors import ErrorCode, Refused
 from ottla.metadata.image import NO_LEADER, PartitionImage, TopicImage
 from ottla.metadata.topic_names import why_invalid
 from ottla.names import INTERNAL_TOPICS, NO_UUID, NodeId, Uuid
@@ -105,9 +106,11 @@ def _asked_topic(
 def _create(node: Node, name: str) -> None:
     """The asker comes back: it was told that the topic is unknown, and that passes."""
     wanted = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-    node.ask_controller(
-        CreateTopicsRequest(topics=[wanted]), CREATE_TOPICS_VERSION, lambda response, now: None
-    )
+    with suppress(Refused):
+        # Where the controller can write nothing, the topic stays unknown.
+        node.ask_controller(
+            CreateTopicsRequest(topics=[wanted]), CREATE_TOPICS_VERSION, lambda response, now: None
+        )
 
 
 def _topic(node: Node, topic: TopicImage, with_operations: bool) -> MetadataResponseTopic:

@@ -39,11 +39,11 @@ class ProducerIds:
 
     def ask_for_more(self, parked: Parked) -> None:
         """Wake `parked` when there are ids again. One request to the controller serves all."""
-        parked.wait_in(self._waiting)
         if not self._is_asking:
-            self._is_asking = True
             request = AllocateProducerIdsRequest(broker_id=self._node_id)
             self._asker.ask_controller(request, ALLOCATE_VERSION, self._on_granted)
+            self._is_asking = True
+        parked.wait_in(self._waiting)
 
     def _on_granted(self, response: AllocateProducerIdsResponse, now: Now) -> None:
         self._is_asking = False
