@@ -8,7 +8,7 @@ from ottla.broker.boot import Addresses, boot
 from ottla.broker.node import Node
 from ottla.broker.stop import stop_cleanly
 from ottla.config import BrokerConfig
-from ottla.errors import DiskError
+from ottla.errors import DiskError, Refused
 from ottla.metadata.image import Endpoint
 from ottla.names import NodeId, Now, Uuid
 from ottla.sim.checkers import Anomaly, LogWatch
@@ -112,8 +112,8 @@ class Machine:
         def begin() -> None:
             try:
                 node.start(now, on_ready)
-            except DiskError as error:
-                self.world.note(f"node cannot start: {error.why}")
+            except (DiskError, Refused) as error:
+                self.world.note(f"node cannot start: {error}")
                 self.kill()
                 return
             shell.end_turn()
@@ -170,7 +170,7 @@ class Machine:
     def leaks(self) -> list[str]:
         if self.shell is None or self._watch is None:
             return ["the broker is not running"]
-        found = self._watch.leaks()
+        found = self._watch.leaks(len(self.network.ends(HOST)))
         if self.shell.jobs.in_flight:
             found.append(f"{self.shell.jobs.in_flight} jobs run")
         return found

@@ -160,7 +160,8 @@ class Producing:
         burst = [records]
         for _ in range(records):
             value = load.next_value()
-            size = self.rng.randint(30, max(30, bytes_max))
+            bytes_max = min(bytes_max, load.shape.segment_bytes // 2)
+            size = self.rng.randint(30, bytes_max)
             data = encode_payload(Payload(key, value, 0), size)
             send = load.history.send(
                 load.world.now_ns,
@@ -288,7 +289,8 @@ def producer_settings(load: Load, name: str, *, is_idempotent: bool, acks: int) 
         idempotent=is_idempotent,
         codec=Codec[shape.compression.upper()],
         linger_ms=rng.choice((0, 1, 5)),
-        batch_bytes=rng.choice((300, 16_384)),
+        # A batch that fits into no segment is refused.
+        batch_bytes=min(rng.choice((300, 16_384)), shape.segment_bytes // 2),
         in_flight_max=shape.in_flight_max,
         request_timeout_ms=shape.request_timeout_ms,
         delivery_timeout_ms=rng.choice((1_500, 3_000, 20_000)),
