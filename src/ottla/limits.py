@@ -20,6 +20,9 @@ SLOTS_PER_CONNECTION_MAX: Final = 1024
 # Lines that are said once each: a client that makes up group names must not fill memory.
 REPORTED_ONCE_MAX: Final = 1000
 
+# Of a line in the log: names in it may be a client's, of 32 KiB each.
+REPORT_CHARACTERS_MAX: Final = 500
+
 # Descriptors that log files may not take from connections.
 DESCRIPTORS_KEPT_FOR_CONNECTIONS: Final = 256
 

@@ -31,6 +31,7 @@ class Flusher:
         self._marks = marks
         self._due_ms: int | None = None
         self._is_wanted = False
+        self._has_given_up = False
         # Something changed since the owner last looked for a round to start.
         self.is_stirred = False
         self._rounds_begun = 0
@@ -51,6 +52,10 @@ class Flusher:
         self._is_wanted = True
         self.is_stirred = True
 
+    def give_up(self) -> None:
+        """No further round: after a failed one a success would say what is not true."""
+        self._has_given_up = True
+
     def forget(self, owner: Flushable) -> None:
         self._dirty.pop(owner, None)
 
@@ -59,7 +64,7 @@ class Flusher:
         return self._in_flight is None and not self._dirty
 
     def maybe_start(self, now: Now) -> FlushTicket | None:
-        if self._in_flight is not None or self._due_ms is None:
+        if self._in_flight is not None or self._due_ms is None or self._has_given_up:
             return None
         if not self._is_wanted and now.mono_ms < self._due_ms:
             return None
@@ -116,6 +121,8 @@ class Flusher:
             self._marks.on_flushed(log_ticket)
 
     def next_deadline_ms(self) -> int | None:
+        if self._has_given_up:
+            return None
         round_due_ms = None if self._in_flight is not None else self._due_ms
         sync_due_ms = self.journal.next_deadline_ms()
         if round_due_ms is None or sync_due_ms is None:

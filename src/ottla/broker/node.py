@@ -26,7 +26,12 @@ from ottla.broker.pipeline import NO_REPLY, Call, Connection, Message, Route
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.state import NodeState
 from ottla.errors import DiskError, ErrorCode, Malformed, Refused
-from ottla.limits import REPORTED_ONCE_MAX, SLOTS_PER_CONNECTION_MAX, WAKE_UPS_PER_TURN_MAX
+from ottla.limits import (
+    REPORT_CHARACTERS_MAX,
+    REPORTED_ONCE_MAX,
+    SLOTS_PER_CONNECTION_MAX,
+    WAKE_UPS_PER_TURN_MAX,
+)
 from ottla.metadata.image import Image, PartitionImage
 from ottla.names import METADATA_TOPIC_ID, NO_UUID, ConnId, NodeId, Now, Uuid
 from ottla.protocol.frame import parse_request_header
@@ -135,9 +140,9 @@ class Node:
         self.now = now
         self.flusher.want()
         for connection in self.connections.values():
-            for parked in list(connection.parked):
-                if parked.mutes and parked.expire is not None and parked.timer is not None:
-                    parked.timer.run_early(self.timers, now)
+            for parked in connection.parked:
+                if parked.mutes and parked.expire is not None:
+                    self.woken.expire(parked)
 
     @property
     def is_quiet(self) -> bool:
@@ -319,9 +324,11 @@ class Node:
         self.timers.add(self.now.mono_ms + delay_ms, action)
 
     def report(self, level: str, text: str) -> None:
-        self.effects.append(Report(level, text))
+        self.effects.append(Report(level, text[:REPORT_CHARACTERS_MAX]))
 
     def report_once(self, text: str) -> None:
+        """For what clients cause again and again, with names that they make up."""
+        text = text[:REPORT_CHARACTERS_MAX]
         if text not in self._reported and len(self._reported) < REPORTED_ONCE_MAX:
             self._reported[text] = None
             self.report("warning", text)
@@ -354,9 +361,14 @@ class Node:
         if self.is_storage_offline:
             return
         self.is_storage_offline = True
+        self.flusher.give_up()
         self.report("error", f"the log directory is offline until a restart: {error.why}")
         for partition in self.hosting.all_partitions():
             partition.lose_waiters(ErrorCode.KAFKA_STORAGE_ERROR, self.now)
+        for connection in self.connections.values():
+            for parked in connection.parked:
+                if parked.mutes:
+                    self.woken.wake(parked)
 
     # Parking
 
@@ -463,7 +475,7 @@ class Node:
     def _run_again(self, parked: Parked) -> None:
         parked.call.now = self.now
         try:
-            reply = parked.retry(parked, self.now)
+            reply = parked.run(self.now)
         except Stalled as stalled:
             stalled.watch(parked)
             return
@@ -480,7 +492,9 @@ class Node:
         self._unpark(old)
         self._park(new)
         connection = new.call.connection
-        if connection.is_muted and not new.mutes and connection.held is None:
+        if not connection.slots:
+            self._resume(connection)
+        elif connection.is_muted and not new.mutes and connection.held is None:
             connection.is_muted = False
             self.effects.append(Unmute(connection.conn))
 
@@ -499,12 +513,5 @@ class _Expiry:
         self.parked = parked
 
     def __call__(self, now: Now) -> None:
-        parked = self.parked
-        assert parked.expire is not None
-        if parked.is_done:
-            return
-        parked.timer = None
-        parked.call.now = now
-        reply = parked.expire(now)
-        if reply is not None:
-            self.node.complete(parked, reply)
+        self.parked.timer = None
+        self.node.woken.expire(self.parked)

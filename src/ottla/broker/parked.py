@@ -26,12 +26,6 @@ class Timer:
         self.deadline_ms = deadline_ms
         self.action: Callable[[Now], None] | None = action
 
-    def run_early(self, timers: "Timers", now: Now) -> None:
-        action = self.action
-        timers.cancel(self)
-        if action is not None:
-            action(now)
-
 
 class Timers:
     """A heap of deadlines: a tick costs what is due, never a scan."""
@@ -83,8 +77,8 @@ class Timers:
 class Parked:
     """A request whose reply waits.
 
-    `retry` answers None while it still has to wait, and so does `expire` where nothing but our
-    own flush is still to come.
+    `retry` answers None while it still has to wait. Once its time is up, `expire` runs in its
+    place: it answers None only where nothing but our own flush is still to come.
     """
 
     call: "Call"
@@ -95,6 +89,7 @@ class Parked:
     mutes: bool = True
     is_done: bool = False
     is_woken: bool = False
+    is_expired: bool = False
     timer: Timer | None = None
     watched: list[dict[Any, None]] = field(default_factory=list)
 
@@ -102,6 +97,13 @@ class Parked:
         """Be woken with all that wait there; a parked request that is done waits nowhere."""
         waiting[self] = None
         self.watched.append(waiting)
+
+    def run(self, now: Now) -> "Message | None":
+        """Once more, from the beginning; whoever still waits registers anew."""
+        self.stop_waiting()
+        if self.is_expired and self.expire is not None:
+            return self.expire(now)
+        return self.retry(self, now)
 
     def stop_waiting(self) -> None:
         for waiting in self.watched:
@@ -130,6 +132,11 @@ class Woken:
         if not parked.is_done and not parked.is_woken:
             parked.is_woken = True
             self.queue.append(parked)
+
+    def expire(self, parked: Parked) -> None:
+        """Its time is up. It runs among the woken ones, so that many expire without a stall."""
+        parked.is_expired = True
+        self.wake(parked)
 
     def wake_all(self, waiting: dict[Any, None]) -> None:
         for parked in waiting:
