@@ -311,7 +311,7 @@ class Fetcher:
 
     def _keep(self, position: Position, found: PartitionData) -> None:
         records = found.records
-        assert isinstance(records, memoryview)
+        assert isinstance(records, bytes | memoryview)
         assert position.fetch_offset is not None
         try:
             chunk = Chunk(position, position.fetch_offset, records)

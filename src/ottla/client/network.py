@@ -70,6 +70,7 @@ class _Node:
         "queue",
         "retry_at_ms",
         "sent",
+        "trouble",
     )
 
     def __init__(self, host: str, port: int) -> None:
@@ -83,6 +84,8 @@ class _Node:
         self.sent: deque[_Pending] = deque()
         self.failures = 0
         self.retry_at_ms = 0
+        # Why the last link failed, until another is ready.
+        self.trouble = ""
 
     @property
     def address(self) -> str:
@@ -161,6 +164,7 @@ class Network:
             self._effects.append(Write(link, parts))
         if node.connection.ready:
             node.failures = 0
+            node.trouble = ""
         for pending, response in answers:
             node.sent.popleft()
             if pending.role is not None:
@@ -189,8 +193,7 @@ class Network:
             elif node.link is not None and not node.is_ready and now.mono_ms >= node.connect_by_ms:
                 why = f"no connection in {self._settings.connect_timeout_ms} ms"
                 self._hang_up(node, f"{node.address}: {why}", now)
-            elif node_id <= FIRST_BOOTSTRAP_NODE and self._cluster.brokers and not node.load:
-                # The brokers themselves are known now.
+            elif node_id <= FIRST_BOOTSTRAP_NODE and not node.load and self._has_broker():
                 self._let_go(node)
             self._drop_late(node, now)
             self._pump(node, now)
@@ -231,6 +234,10 @@ class Network:
 
         return min(choice, key=cost)
 
+    def _has_broker(self) -> bool:
+        """Whether one of the brokers themselves can be asked, and not just an address."""
+        return any(n > FIRST_BOOTSTRAP_NODE and node.is_ready for n, node in self._nodes.items())
+
     def _pump(self, node: _Node, now: Now) -> None:
         if node.link is None:
             if node.queue and now.mono_ms >= node.retry_at_ms:
@@ -269,8 +276,9 @@ class Network:
         late = [pending for pending in node.queue if pending.deadline_ms <= now.mono_ms]
         for pending in late:
             node.queue.remove(pending)
-            why = f"{pending.api} could not be sent in {pending.request.timeout_ms} ms"
-            _lose(pending, f"{node.address}: {why}", False, now)
+            trouble = node.trouble or f"{node.address}: no connection"
+            why = f"{trouble}; {pending.api} waited {pending.request.timeout_ms} ms"
+            _lose(pending, why, False, now)
 
     def _hang_up(self, node: _Node, why: str, now: Now) -> None:
         assert node.link is not None
@@ -293,6 +301,7 @@ class Network:
         if not was_idle:
             # Brokers close what is idle for long; that is no failure.
             node.failures += 1
+            node.trouble = why
             node.retry_at_ms = now.mono_ms + self._backoff.delay_ms(node.failures)
         sent, queue = list(node.sent), list(node.queue)
         node.sent.clear()

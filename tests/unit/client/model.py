@@ -193,7 +193,8 @@ class ModelCluster:
         topics: dict[tuple[str, bytes], fetches.FetchableTopicResponse] = {}
         for (name, topic_id, _), partition in wanted.items():
             found = self._read(node, name or self._name(topic_id), partition)
-            if request.session_epoch > 0 and not found.records and not found.error_code:
+            has_news = found.records or found.error_code or found.diverging_epoch.end_offset >= 0
+            if request.session_epoch > 0 and not has_news:
                 continue
             topic = topics.setdefault(
                 (name, topic_id), fetches.FetchableTopicResponse(name, topic_id, [])

@@ -644,3 +644,28 @@ def test_whatever_is_lost_or_refused_each_record_is_written_once_and_in_order(se
         assert order == sorted(order)
         refused = [r for r in results if r.error and not r.maybe_written]
         assert not [r for r in refused if r.partition == partition and sent[r.send_id][1] in values]
+
+
+def test_a_retry_that_fails_again_goes_before_those_that_still_wait() -> None:
+    drive = ProducerDrive(partitions=2)
+    drive.model.log("t", 1).leader = 1
+    drive.begin()
+    drive.send(b"first", 1)
+    drive.run()
+    drive.results()
+    requests = drive.fly(b"a", b"b", b"c")
+    for request in requests:
+        drive.lose(request)
+    others = []
+    for _ in range(4):
+        drive.send(b"x", 1)
+        others += drive.take()
+    drive.mono_ms += 1_000
+    (again,) = drive.take()
+    assert headers(again) == headers(requests[0])
+    drive.lose(again)
+    for other in others:
+        drive.answer(other)
+    drive.mono_ms += 1_000
+    retries = drive.take()
+    assert [headers(retry) for retry in retries] == [headers(request) for request in requests]
