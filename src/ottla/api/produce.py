@@ -1,12 +1,13 @@
 """Produce: validate every batch, append what may be appended, answer when `acks` says so."""
 
-from typing import Any, cast
+from typing import cast
 
+from ottla.broker.acks import Acks
 from ottla.broker.node import Node
-from ottla.broker.parked import Parked, Stalled
+from ottla.broker.parked import Stalled
 from ottla.broker.pipeline import NO_REPLY, Call, Message
 from ottla.errors import ErrorCode, Refused
-from ottla.names import NO_UUID, Now, Uuid
+from ottla.names import NO_UUID, Uuid
 from ottla.protocol.schema.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -18,7 +19,16 @@ from ottla.protocol.schema.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from ottla.records.batch import ATTRIBUTES_AT, MAGIC, MAGIC_AT, TRANSACTIONAL_BIT
+from ottla.records.batch import (
+    ATTRIBUTES_AT,
+    HEADER_BYTES,
+    LENGTH_AT,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    MAGIC_AT,
+    OLD_BATCH_LENGTH_MIN,
+    TRANSACTIONAL_BIT,
+)
 from ottla.records.rules import Validated
 from ottla.records.validate import RefusedRecords
 from ottla.replication.partition import Partition
@@ -36,42 +46,18 @@ _NO_LEADER = LeaderIdAndEpoch()
 _NO_RECORD_ERRORS: list[BatchIndexAndErrorMessage] = []
 
 
-class _Acks:
-    """Waits until every partition of one request is durable."""
-
-    __slots__ = ("node", "parked", "pending", "response")
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.response: ProduceResponse | None = None
-        self.pending = 0
-        self.parked: Parked | None = None
-
-    def on_durable(self, now: Now) -> None:
-        self.pending -= 1
-        parked = self.parked
-        if self.pending == 0 and parked is not None:
-            self.parked = None
-            self.node.complete(parked, self.response)
-
-    def on_lost(self, answer: PartitionProduceResponse, code: ErrorCode, now: Now) -> None:
-        """The log that held the record is gone before the record was durable."""
-        answer.error_code = code
-        self.on_durable(now)
-
-
-def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Parked:
+def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Acks:
     acks = request.acks
     if acks not in _ACKS_KNOWN:
-        return _refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS)
+        return _refuse_all(request, Refused(ErrorCode.INVALID_REQUIRED_ACKS))
     topics = request.topic_data
     if len(topics) != 1 or len(topics[0].partition_data) != 1:
         request.topic_data = _distinct(topics)
     try:
         checked = _check(node, call, request)
     except _AllRefused as refused:
-        return _refuse_all(request, refused.code)
-    appender = _Appender(node, acks, call.now)
+        return _refuse_all(request, refused) if acks else _close(node, call)
+    appender = _Appender(node, acks, call)
     at = 0
     response = ProduceResponse(responses=[])
     for topic in request.topic_data:
@@ -81,14 +67,20 @@ def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Parked:
             at += 1
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
     if acks == 0:
-        if appender.has_failed:
-            # There is no reply to carry the error: Kafka closes, so that the producer looks again.
-            node.close(call.connection.conn, "a produce with acks=0 failed")
-        return NO_REPLY
+        return _close(node, call) if appender.has_failed else NO_REPLY
     if appender.has_failed and call.version >= LEADER_HINTS_FROM:
         _add_endpoints(node, response)
     waiter = appender.waiter
-    return response if waiter is None else _park(call, request, response, waiter)
+    if waiter is None:
+        return response
+    node.ack_waits.add(waiter, response, max(0, request.timeout_ms), call.now)
+    return waiter
+
+
+def _close(node: Node, call: Call) -> Message:
+    """With no reply to carry the error Kafka closes, so that the producer looks again."""
+    node.close(call.connection.conn, "a produce with acks=0 failed")
+    return NO_REPLY
 
 
 class _AllRefused(Refused):
@@ -136,22 +128,27 @@ def _check(
             except _AllRefused:
                 raise
             except Refused as refused:
-                if _claims_a_transaction(data.records):
-                    raise _not_in_a_transaction(request) from refused
+                flaw = _flaw_of_all(request, data.records)
+                if flaw is not None:
+                    raise flaw from refused
                 has_no_id = call.version >= TOPIC_IDS_FROM and topic.topic_id == NO_UUID
                 why = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no id") if has_no_id else refused
                 checked.append((None, why))
     return checked
 
 
-def _claims_a_transaction(records: object) -> bool:
-    """Whatever else is wrong with a batch, Kafka looks at this first."""
-    return (
-        isinstance(records, memoryview)
-        and len(records) > _FLAGS_AT
-        and records[MAGIC_AT] == MAGIC
-        and records[_FLAGS_AT] & TRANSACTIONAL_BIT != 0
-    )
+def _flaw_of_all(request: ProduceRequest, records: object) -> _AllRefused | None:
+    """What Kafka sees in a batch before it looks for the partition."""
+    if not isinstance(records, memoryview) or len(records) < LOG_OVERHEAD_BYTES:
+        return None
+    batch_length = int.from_bytes(records[LENGTH_AT:LOG_OVERHEAD_BYTES], "big", signed=True)
+    magic = records[MAGIC_AT] if len(records) > MAGIC_AT else MAGIC
+    if batch_length < OLD_BATCH_LENGTH_MIN or magic > MAGIC:
+        return _AllRefused(ErrorCode.CORRUPT_MESSAGE, "this is no record batch")
+    is_whole = len(records) >= max(LOG_OVERHEAD_BYTES + batch_length, HEADER_BYTES)
+    if is_whole and magic == MAGIC and records[_FLAGS_AT] & TRANSACTIONAL_BIT:
+        return _not_in_a_transaction(request)
+    return None
 
 
 def _not_in_a_transaction(request: ProduceRequest) -> _AllRefused:
@@ -168,14 +165,14 @@ def _stalled(partition: Partition) -> Stalled:
 class _Appender:
     """Appends one request's batches, and gathers whom its reply has to wait for."""
 
-    __slots__ = ("acks", "has_failed", "node", "now", "waiter")
+    __slots__ = ("acks", "call", "has_failed", "node", "waiter")
 
-    def __init__(self, node: Node, acks: int, now: Now) -> None:
+    def __init__(self, node: Node, acks: int, call: Call) -> None:
         self.node = node
         self.acks = acks
-        self.now = now
+        self.call = call
         self.has_failed = False
-        self.waiter: _Acks | None = None
+        self.waiter: Acks | None = None
 
     def append(
         self, index: int, partition: Partition | None, batch: Validated | Refused
@@ -186,7 +183,7 @@ class _Appender:
         try:
             if acks_all:
                 partition.check_min_isr()
-            appended = partition.append_as_leader(cast("Validated", batch), self.now)
+            appended = partition.append_as_leader(cast("Validated", batch), self.call.now)
         except Refused as refused:
             return self._refuse(index, refused)
         answer = PartitionProduceResponse(
@@ -201,7 +198,7 @@ class _Appender:
         )
         if acks_all and appended.last_offset >= partition.high_watermark:
             if self.waiter is None:
-                self.waiter = _Acks(self.node)
+                self.waiter = Acks(self.call, self.node.ack_waits)
             self.waiter.pending += 1
             partition.wait_for_ack(appended.last_offset + 1, self.waiter, answer)
         return answer
@@ -218,34 +215,19 @@ class _Appender:
         return answer
 
 
-def _park(call: Call, request: ProduceRequest, response: ProduceResponse, waiter: _Acks) -> Parked:
-    def expire(now: Now) -> ProduceResponse:
-        waiter.parked = None
-        for topic in response.responses:
-            for answer in topic.partition_responses:
-                if answer.error_code == 0:
-                    answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-        return response
-
-    deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
-    waiter.response = response
-    waiter.parked = Parked(call, _never, expire, deadline_ms, mutes=False)
-    return waiter.parked
-
-
-def _never(parked: Parked, now: Now) -> Any:
-    """A produce is completed by its acknowledgements; nothing wakes it to run again."""
-    raise AssertionError("a parked produce does not run again")
-
-
-def _refuse_all(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
+def _refuse_all(request: ProduceRequest, refused: Refused) -> ProduceResponse:
     return ProduceResponse(
         responses=[
             TopicProduceResponse(
                 topic.name,
                 topic.topic_id,
                 [
-                    PartitionProduceResponse(index=data.index, error_code=code, base_offset=-1)
+                    PartitionProduceResponse(
+                        index=data.index,
+                        error_code=refused.code,
+                        base_offset=-1,
+                        error_message=refused.why or None,
+                    )
                     for data in topic.partition_data
                 ],
             )

@@ -7,6 +7,7 @@ effect whose result is an input.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ottla.broker.acks import Acks, AckWaits
 from ottla.broker.effects import (
     Close,
     DiskOp,
@@ -60,6 +61,7 @@ class Node:
         self.timers = Timers()
         self.woken = Woken()
         self.metrics = Metrics()
+        self.ack_waits = AckWaits(self.timers, self._answer)
         self.flusher = Flusher(state.marks, Journal())
         self.fetch_sessions = FetchSessions(state.config, state.entropy)
         self.producer_ids = ProducerIds(self.node_id, self)
@@ -183,7 +185,9 @@ class Node:
             reply = self._park_to_run_again(call, frame, header.body_at, stalled)
         except WouldBlock as cold:
             reply = self._park_to_run_again(call, frame, header.body_at, self._warm(cold))
-        if reply.__class__ is Parked:
+        if reply.__class__ is Acks:
+            slots.append(call)
+        elif reply.__class__ is Parked:
             slots.append(call)
             self._park(reply)
         elif slots:
@@ -380,7 +384,9 @@ class Node:
         if parked.is_done:
             return
         self._unpark(parked)
-        call = parked.call
+        self._answer(parked.call, reply)
+
+    def _answer(self, call: Call, reply: Message) -> None:
         call.answer(reply)
         connection = call.connection
         if connection.conn in self.connections and connection.slots:
@@ -483,18 +489,17 @@ class Node:
             self._warm(cold).watch(parked)
             return
         if reply.__class__ is Parked:
-            self._park_anew(parked, reply)
+            self._unpark(parked)
+            self._park(reply)
+        elif reply.__class__ is Acks:
+            self._unpark(parked)
+            self._let_pass(parked.call.connection)
         elif reply is not None:
             self.complete(parked, reply)
 
-    def _park_anew(self, old: Parked, new: Parked) -> None:
-        """A stalled request ran, and waits for something else now, in the same slot."""
-        self._unpark(old)
-        self._park(new)
-        connection = new.call.connection
-        if not connection.slots:
-            self._resume(connection)
-        elif connection.is_muted and not new.mutes and connection.held is None:
+    def _let_pass(self, connection: Connection) -> None:
+        """What stopped this connection waits for its acknowledgements only: produces may follow."""
+        if connection.is_muted and connection.held is None:
             connection.is_muted = False
             self.effects.append(Unmute(connection.conn))
 

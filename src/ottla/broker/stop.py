@@ -18,14 +18,18 @@ from ottla.storage.journal import JOURNAL_FILE, empty_journal
 
 def stop_cleanly(node: Node) -> bool:
     """Whether the directory could be left clean. If not, the next start recovers."""
-    if node.is_storage_offline:
+    if node.is_storage_offline or not node.is_quiet:
+        # What is still under way may fail, and nobody would hear of it.
         return False
     disk = node.state.disk
     partitions = node.hosting.all_partitions()
     try:
-        for partition in partitions:
-            partition.log.close_job().run(disk)
-        node.metadata.log.close_job().run(disk)
+        for file in node.journal.covered_files():
+            disk.sync(file)
+        for log in (*[partition.log for partition in partitions], node.metadata.log):
+            job = log.close_job()
+            if job is not None:
+                job.run(disk)
         # Everything is in its place now. Kafka knows nothing of a journal.
         if disk.exists(JOURNAL_FILE):
             file = disk.open(JOURNAL_FILE)
