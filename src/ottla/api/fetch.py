@@ -2,9 +2,9 @@
 
 from ottla.broker.fetch_sessions import FetchContext
 from ottla.broker.node import Node
-from ottla.broker.parked import Parked
+from ottla.broker.parked import Parked, Stalled
 from ottla.broker.pipeline import Call
-from ottla.errors import ErrorCode, Refused
+from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.names import NO_UUID, Now, Uuid
 from ottla.protocol.schema.fetch import (
     EpochEndOffset,
@@ -18,8 +18,9 @@ from ottla.protocol.schema.fetch import (
     PartitionData,
     SnapshotId,
 )
+from ottla.records.batch import CorruptBatch
 from ottla.replication.partition import Partition
-from ottla.storage.segment import FileSlice
+from ottla.storage.segment import FileSlice, WouldBlock
 
 READ_COMMITTED = 1
 ANY_EPOCH = -1
@@ -40,7 +41,7 @@ class _Read:
         "answers",
         "bytes",
         "has_error",
-        "is_flush_pending",
+        "hidden",
         "slices",
         "unknown",
         "waited_on",
@@ -53,7 +54,8 @@ class _Read:
         self.slices: list[FileSlice] = []
         self.bytes = 0
         self.has_error = False
-        self.is_flush_pending = False
+        # Partitions where only our own flush still hides what the reader asks for.
+        self.hidden: list[Partition] = []
         self.waited_on: list[Partition] = []
 
     def release(self) -> None:
@@ -73,11 +75,19 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Par
         context = node.fetch_sessions.open(request, call.version, call.now)
     except Refused as refused:
         return FetchResponse(error_code=refused.code)
+    waiting = _Waiting(node, call, request, context)
     deadline_ms = call.now.mono_ms + max(0, request.max_wait_ms)
-    read = _read(node, call, request, context)
-    if _is_enough(read, request, call.now, deadline_ms):
+    try:
+        read = _read(node, call, request, context)
+    except (Stalled, WouldBlock) as cause:
+        # The session has moved on: what runs again is the read, not the request.
+        return node.wait_for(cause, Parked(call, waiting.run_again, deadline_ms=deadline_ms))
+    waiting.begin(read)
+    if waiting.is_enough(read, request.max_wait_ms <= 0):
         return _answer(node, call, context, read)
-    return _park(node, call, request, context, read, deadline_ms)
+    parked = Parked(call, waiting.run_again, deadline_ms=deadline_ms)
+    waiting.go_on(parked, read)
+    return parked
 
 
 def _distinct(topics: list[FetchTopic]) -> list[FetchTopic]:
@@ -93,49 +103,57 @@ def _distinct(topics: list[FetchTopic]) -> list[FetchTopic]:
     ]
 
 
-def _is_enough(read: _Read, request: FetchRequest, now: Now, deadline_ms: int) -> bool:
-    if read.has_error or not read.waited_on:
-        return True
-    if read.is_flush_pending and not read.bytes:
-        # A client that was answered acks=1 finds its record with its very next request (D3): what
-        # only our own flush still hides is waited for, whatever the client's patience.
-        return False
-    return read.bytes >= request.min_bytes or now.mono_ms >= deadline_ms
+class _Waiting:
+    """A fetch that has its session: when it is answered, and what it waits for until then."""
 
+    __slots__ = ("call", "context", "hidden_below", "hosted", "node", "request")
 
-def _park(
-    node: Node,
-    call: Call,
-    request: FetchRequest,
-    context: FetchContext,
-    read: _Read,
-    deadline_ms: int,
-) -> Parked:
-    hosted = len(read.waited_on)
+    def __init__(
+        self, node: Node, call: Call, request: FetchRequest, context: FetchContext
+    ) -> None:
+        self.node = node
+        self.call = call
+        self.request = request
+        self.context = context
+        # Unknown until the first read has ended.
+        self.hosted = -1
+        self.hidden_below: dict[Partition, int] = {}
 
-    def retry(parked: Parked, now: Now) -> FetchResponse | None:
-        again = _read(node, call, request, context)
-        is_gone = len(again.waited_on) < hosted
-        if is_gone or _is_enough(again, request, now, deadline_ms):
-            return _answer(node, call, context, again)
-        _wait(node, parked, again)
+    def begin(self, read: _Read) -> None:
+        """Remember what the log held then: producers that never stop must not keep us waiting."""
+        self.hosted = len(read.waited_on)
+        for partition in read.hidden:
+            self.hidden_below[partition] = partition.log.end_offset
+
+    def is_enough(self, read: _Read, is_over: bool) -> bool:
+        if read.has_error or not read.waited_on or len(read.waited_on) < self.hosted:
+            return True
+        if self.hidden_below and not read.bytes and self._is_hidden():
+            # A client that was answered acks=1 finds its record with its very next request (D3):
+            # what only our own flush still hides is waited for, whatever the client's patience.
+            return False
+        return read.bytes >= self.request.min_bytes or is_over
+
+    def _is_hidden(self) -> bool:
+        return any(
+            partition.high_watermark < offset for partition, offset in self.hidden_below.items()
+        )
+
+    def run_again(self, parked: Parked, now: Now) -> FetchResponse | None:
+        read = _read(self.node, self.call, self.request, self.context)
+        if self.hosted < 0:
+            self.begin(read)
+        if self.is_enough(read, parked.is_expired):
+            return _answer(self.node, self.call, self.context, read)
+        self.go_on(parked, read)
         return None
 
-    def expire(now: Now) -> FetchResponse | None:
-        return retry(parked, now)
-
-    parked = Parked(call, retry, expire, deadline_ms)
-    _wait(node, parked, read)
-    return parked
-
-
-def _wait(node: Node, parked: Parked, read: _Read) -> None:
-    read.release()
-    parked.stop_waiting()
-    for partition in read.waited_on:
-        parked.wait_in(partition.fetch_waiters)
-    if read.is_flush_pending:
-        node.want_flush()
+    def go_on(self, parked: Parked, read: _Read) -> None:
+        read.release()
+        for partition in read.waited_on:
+            parked.wait_in(partition.fetch_waiters)
+        if read.hidden:
+            self.node.want_flush()
 
 
 def _read(node: Node, call: Call, request: FetchRequest, context: FetchContext) -> _Read:
@@ -152,6 +170,10 @@ def _read(node: Node, call: Call, request: FetchRequest, context: FetchContext) 
                 answer, part = _read_partition(read, partition, asked, bytes_left, committed_only)
             except Refused as refused:
                 _refuse(read, call.version, name, topic_id, asked, refused.code)
+                continue
+            except (DiskError, CorruptBatch) as error:
+                code = node.read_failed(partition, error).code
+                _refuse(read, call.version, name, topic_id, asked, code)
                 continue
             read.answers.append((name, topic_id, answer))
             if part is not None:
@@ -187,7 +209,7 @@ def _read_partition(
             not read.slices,
         )
         if part is None and partition.is_flush_pending:
-            read.is_flush_pending = True
+            read.hidden.append(partition)
     else:
         read.has_error = True
     read.waited_on.append(partition)
@@ -211,8 +233,9 @@ def _divergence(partition: Partition, asked: FetchPartition) -> EpochEndOffset:
     log = partition.log
     wanted, latest = asked.last_fetched_epoch, log.epochs.latest_epoch
     if latest < wanted <= partition.leader_epoch:
-        # Of the epochs since the last record nothing was written yet.
-        epoch, end_offset = wanted if wanted == partition.leader_epoch else latest, log.end_offset
+        # Of the epochs since the last record, or of all of them, nothing was written yet.
+        is_known = wanted == partition.leader_epoch or latest < 0
+        epoch, end_offset = wanted if is_known else latest, log.end_offset
     else:
         epoch, end_offset = log.epochs.end_offset_for(wanted, log.end_offset)
     if epoch < 0 or end_offset < 0 or asked.fetch_offset < log.start_offset:
