@@ -36,6 +36,7 @@ from ottla.limits import (
 from ottla.metadata.image import Image, PartitionImage
 from ottla.names import METADATA_TOPIC_ID, NO_UUID, ConnId, NodeId, Now, Uuid
 from ottla.protocol.frame import parse_request_header
+from ottla.records.batch import CorruptBatch
 from ottla.replication.partition import Partition
 from ottla.storage.disk import DiskFile, DiskJob, JobId
 from ottla.storage.jobs import CloseFiles, WarmRange
@@ -143,7 +144,7 @@ class Node:
         self.flusher.want()
         for connection in self.connections.values():
             for parked in connection.parked:
-                if parked.mutes and parked.expire is not None:
+                if parked.mutes and parked.deadline_ms is not None:
                     self.woken.expire(parked)
 
     @property
@@ -181,10 +182,8 @@ class Node:
         call = Call(connection, route, header.correlation_id, now)
         try:
             reply = route.handle(self, call, request)
-        except Stalled as stalled:
-            reply = self._park_to_run_again(call, frame, header.body_at, stalled)
-        except WouldBlock as cold:
-            reply = self._park_to_run_again(call, frame, header.body_at, self._warm(cold))
+        except (Stalled, WouldBlock) as cause:
+            reply = self._park_to_run_again(call, frame, header.body_at, cause)
         if reply.__class__ is Acks:
             slots.append(call)
         elif reply.__class__ is Parked:
@@ -360,6 +359,14 @@ class Node:
             return
         self.report_once(f"the log directory is full; writes are refused ({error.why})")
 
+    def read_failed(self, partition: Partition, error: DiskError | CorruptBatch) -> Refused:
+        """What a log could not give back. Rot concerns its reader; the device concerns all."""
+        if isinstance(error, DiskError):
+            self.on_storage_error(error)
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, error.why)
+        self.report_once(f"{partition.partition} cannot be read: {error}")
+        return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))
+
     def _take_storage_offline(self, error: DiskError) -> None:
         """After a failed sync nobody knows what is on disk: never tried again and trusted (D3)."""
         if self.is_storage_offline:
@@ -426,25 +433,29 @@ class Node:
         if not connection.is_muted:
             self.effects.append(Unmute(connection.conn))
 
-    def _warm(self, cold: WouldBlock) -> Stalled:
+    def wait_for(self, cause: Stalled | WouldBlock, parked: Parked) -> Parked:
+        """Run it again when what kept it from being answered is over."""
+        if isinstance(cause, Stalled):
+            cause.watch(parked)
+        else:
+            self._warm(cause, parked)
+        return parked
+
+    def _warm(self, cold: WouldBlock, parked: Parked) -> None:
         """Read the cold range in a job; the request runs again when it is in the page cache."""
+        # Pinned: its topic may be deleted before the job has run.
+        pinned = FileSlice(cold.segment, cold.position, cold.size)
 
-        def watch(parked: Parked) -> None:
-            # Pinned: its topic may be deleted before the job has run.
-            pinned = FileSlice(cold.segment, cold.position, cold.size)
+        def on_warm(result: object, now: Now) -> None:
+            pinned.release()
+            if isinstance(result, DiskError):
+                self._take_storage_offline(result)
+            self.woken.wake(parked)
 
-            def on_warm(result: object, now: Now) -> None:
-                pinned.release()
-                if isinstance(result, DiskError):
-                    self._take_storage_offline(result)
-                self.woken.wake(parked)
-
-            self.submit(WarmRange(cold.segment.file, cold.position, cold.size), on_warm)
-
-        return Stalled(watch)
+        self.submit(WarmRange(cold.segment.file, cold.position, cold.size), on_warm)
 
     def _park_to_run_again(
-        self, call: Call, frame: memoryview, body_at: int, stalled: Stalled
+        self, call: Call, frame: memoryview, body_at: int, cause: Stalled | WouldBlock
     ) -> Parked:
         """What is parked owns its bytes: the frame is only lent for the call."""
         request = call.route.decode(memoryview(bytes(frame)), body_at)[0]
@@ -453,9 +464,7 @@ class Node:
             reply: Message = call.route.handle(self, call, request)
             return reply
 
-        parked = Parked(call, retry)
-        stalled.watch(parked)
-        return parked
+        return self.wait_for(cause, Parked(call, retry))
 
     def _park(self, parked: Parked) -> None:
         self.metrics.parked += 1
@@ -482,11 +491,8 @@ class Node:
         parked.call.now = self.now
         try:
             reply = parked.run(self.now)
-        except Stalled as stalled:
-            stalled.watch(parked)
-            return
-        except WouldBlock as cold:
-            self._warm(cold).watch(parked)
+        except (Stalled, WouldBlock) as cause:
+            self.wait_for(cause, parked)
             return
         if reply.__class__ is Parked:
             self._unpark(parked)
