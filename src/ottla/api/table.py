@@ -25,17 +25,17 @@ def _served(module: str, low: int, high: int, advertised_low: int | None = None)
 
 
 SERVED: Final[dict[int, Served]] = {
-    0: _served("produce", 3, 13, 0),
-    1: _served("fetch", 4, 18),
-    2: _served("list_offsets", 1, 11),
-    3: _served("metadata", 0, 13),
-    10: _served("find_coordinator", 0, 6),
-    18: _served("api_versions", 0, 4),
-    19: _served("create_topics", 2, 7),
-    20: _served("delete_topics", 1, 6),
-    22: _served("init_producer_id", 0, 5),
-    32: _served("describe_configs", 1, 4),
-    60: _served("describe_cluster", 0, 2),
+    0: _served("ottla.api.produce", 3, 13, 0),
+    1: _served("ottla.api.fetch", 4, 18),
+    2: _served("ottla.api.list_offsets", 1, 11),
+    3: _served("ottla.api.metadata", 0, 13),
+    10: _served("ottla.api.find_coordinator", 0, 6),
+    18: _served("ottla.api.api_versions", 0, 4),
+    19: _served("ottla.api.create_topics", 2, 7),
+    20: _served("ottla.api.delete_topics", 1, 6),
+    22: _served("ottla.api.init_producer_id", 0, 5),
+    32: _served("ottla.api.describe_configs", 1, 4),
+    60: _served("ottla.api.describe_cluster", 0, 2),
 }
 
 
@@ -52,7 +52,7 @@ def route_of(api_key: int, version: int) -> Route:
         version,
         decoder(request_type(api_key), version),
         encoder(response_type(api_key), version),
-        import_module(f"ottla.api.{served.module}").handle,
+        import_module(served.module).handle,
         response_header_version(api_key, version),
     )
 

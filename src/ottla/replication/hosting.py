@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ottla.config import BrokerConfig, TopicConfig
+from ottla.config import BrokerConfig, TopicConfig, topic_warnings
 from ottla.errors import DiskError
 from ottla.metadata.image import RESOURCE_TOPIC, Image, PartitionImage, TopicImage
 from ottla.names import NodeId, Now, TopicPartition, Uuid
@@ -27,6 +27,8 @@ class HostNode(Host, Protocol):
     def journal(self) -> Journal: ...
 
     def retire(self, file: DiskFile) -> None: ...
+
+    def report(self, level: str, text: str) -> None: ...
 
     def forget_log(self, partition: Partition) -> None: ...
 
@@ -108,6 +110,8 @@ class Hosting:
             hosted = HostedTopic(image.name, image.topic_id, self._config_of(image.name))
             self.topics[image.name] = hosted
             self.topics_by_id[image.topic_id] = hosted
+            for warning in topic_warnings(self.image.configs_of(RESOURCE_TOPIC, image.name)):
+                self.node.report("warning", f"topic {image.name}: {warning}")
         return hosted
 
     def _config_of(self, topic: str) -> TopicConfig:
