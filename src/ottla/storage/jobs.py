@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 EPOCHS_FILE = "leader-epoch-checkpoint"
 
 
-def write_file(disk: Disk, path: str, data: bytes) -> None:
+def write_file(disk: Disk, path: str, data: bytes, sync: bool = False) -> None:
     """Write a file that may be lost, and is then made again: an index, a producer snapshot."""
     file = disk.open(path, create=True)
     try:
         disk.truncate(file, 0)
         if data:
             disk.append(file, 0, (data,))
+        if sync:
+            disk.sync(file)
     finally:
         disk.close(file)
 
@@ -45,11 +47,17 @@ class ClosedSegment:
     base_offset: int
     offset_index: bytes
     time_index: bytes
+    # Where the batches end, if there may be debris of a failed append behind them.
+    cut: tuple[DiskFile, int] | None = None
 
     def write(self, disk: Disk, directory: str) -> None:
+        if self.cut is not None:
+            disk.truncate(*self.cut)
         stem = f"{directory}/{file_stem(self.base_offset)}"
-        write_file(disk, stem + INDEX_SUFFIX, self.offset_index)
-        write_file(disk, stem + TIME_INDEX_SUFFIX, self.time_index)
+        # Whoever believes the segment believes its indexes unread: half of one would hide records
+        # from lookups by time.
+        write_file(disk, stem + INDEX_SUFFIX, self.offset_index, sync=True)
+        write_file(disk, stem + TIME_INDEX_SUFFIX, self.time_index, sync=True)
 
 
 @dataclass(slots=True, frozen=True)
@@ -152,9 +160,9 @@ class CloseLog:
     epochs: bytes
 
     def run(self, disk: Disk) -> None:
+        self.active.write(disk, self.directory)
         for file in self.files:
             disk.sync(file)
-        self.active.write(disk, self.directory)
         self.producers.write(disk, self.directory)
         write_atomic(disk, f"{self.directory}/{EPOCHS_FILE}", self.epochs)
 

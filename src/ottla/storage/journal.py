@@ -171,6 +171,10 @@ class Journal:
         for covered in (self._files, self._half.files, self._other.files):
             covered.pop(file, None)
 
+    def covered_files(self) -> list[DiskFile]:
+        """Files with bytes that nothing but the journal makes durable."""
+        return [*self._half.files, *self._other.files]
+
     def next_deadline_ms(self) -> int | None:
         return self._sync_due_ms if self._other.is_free else None
 

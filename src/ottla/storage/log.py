@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from crc32c import crc32c
+
 from ottla.config import TopicConfig
-from ottla.errors import ErrorCode, Refused
+from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.names import NO_UUID, TopicPartition, Uuid
 from ottla.records.batch import CorruptBatch
 from ottla.records.validate import Validated
@@ -75,7 +77,10 @@ class Log:
         self.journal: Journal | None = None
         self._topic_id: Uuid = NO_UUID
         self.is_dirty = False
-        self.is_offline = False
+        # The log's end and its active segment as a clean stop wrote them down.
+        self.left_clean_at: tuple[int, int] | None = None
+        # Behind the last batch may stand a part of one whose append failed.
+        self.has_debris = False
 
     @property
     def active(self) -> Segment:
@@ -90,8 +95,16 @@ class Log:
     def add_segment(self, segment: Segment) -> None:
         segment.journal_key = self._topic_id + segment.file.path.encode()
         assert not self.segments or segment.base_offset > self.segments[-1].base_offset
+        segment.roll_jitter_ms = self._roll_jitter_ms(segment)
         self.segments.append(segment)
         self.base_offsets.append(segment.base_offset)
+
+    def _roll_jitter_ms(self, segment: Segment) -> int:
+        """Kafka draws it for each segment. Ours comes from the name, so that replays agree."""
+        if self.config.segment_jitter_ms == 0:
+            return 0
+        jitter_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        return crc32c(segment.file.path.encode()) % jitter_ms
 
     # Appending
 
@@ -99,17 +112,22 @@ class Log:
         """Whether Kafka would start a new segment before this batch."""
         segment = self.segments[-1]
         size = segment.size
-        if size == 0:
-            return False
         config = self.config
         if size + batch.size > config.segment_bytes:
-            return True
+            if batch.size > config.segment_bytes:
+                raise Refused(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"a batch of {batch.size} bytes, and segments of {config.segment_bytes}",
+                )
+            return size > 0
+        if size == 0:
+            return False
         first_ms = segment.first_timestamp_ms
-        if first_ms >= 0 and batch.max_timestamp_ms >= 0:
+        if first_ms >= 0:
             waited_ms = batch.max_timestamp_ms - first_ms
         else:
             waited_ms = wall_ms - segment.created_wall_ms
-        if waited_ms > config.segment_ms:
+        if waited_ms > config.segment_ms - segment.roll_jitter_ms:
             return True
         if segment.offset_index.is_full or segment.time_index.is_full:
             return True
@@ -122,10 +140,18 @@ class Log:
             self.directory, self.end_offset, self._closed_active(), self._producer_files()
         )
 
-    def close_job(self) -> CloseLog:
+    def close_job(self) -> CloseLog | None:
+        """None where the files are still those that the last clean stop left."""
+        active = self.active
+        if (self.end_offset, active.base_offset) == self.left_clean_at:
+            return None
+        files: list[DiskFile] = []
+        is_durable = self.durable_offset == self.end_offset and not self.is_dirty
+        if self.unsynced or self.has_debris or not is_durable:
+            files = [*self.unsynced, active.file]
         return CloseLog(
             self.directory,
-            (*self.unsynced, self.active.file),
+            tuple(files),
             self._closed_active(),
             self._producer_files(),
             self.epochs.encode(),
@@ -135,7 +161,10 @@ class Log:
         active = self.segments[-1]
         active.time_index.maybe_append(active.max_timestamp_ms, active.max_timestamp_offset)
         return ClosedSegment(
-            active.base_offset, active.offset_index.encode(), active.time_index.encode()
+            active.base_offset,
+            active.offset_index.encode(),
+            active.time_index.encode(),
+            (active.file, active.size) if self.has_debris else None,
         )
 
     def _producer_files(self) -> ProducerFiles:
@@ -146,6 +175,7 @@ class Log:
 
     def on_rolled(self, file: DiskFile, wall_ms: int) -> None:
         self.unsynced.append(self.active.file)
+        self.has_debris = False
         self.active.forget_recent()
         self.add_segment(Segment(self.end_offset, file, wall_ms, self.config.segment_index_bytes))
 
@@ -165,7 +195,12 @@ class Log:
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
         parts = batch.stamped_parts(base_offset, leader_epoch)
-        self.disk.append(segment.file, segment.size, parts)
+        try:
+            self.disk.append(segment.file, segment.size, parts)
+        except DiskError:
+            # The next append writes over it; a roll or a clean stop cuts what is left of it.
+            self.has_debris = True
+            raise
         if self.journal is not None:
             self.journal.note(segment, batch.size, parts)
         segment.on_appended(

@@ -1,10 +1,12 @@
 """Loading a partition's directory at start, and telling a torn tail from rot.
 
-After a clean stop the files are believed. Otherwise every batch from the recovery point on is read:
-a bad one below the durable mark is rot, and stops this log; above it, or without a mark, it is the
-torn tail of a crash, and is cut off with all that follows (DESIGN D3).
+After a clean stop the files are believed. Otherwise every batch from the recovery point on is read.
+A bad one is the torn tail of a crash, and is cut off with all that follows, unless it was durable:
+below the durable mark or the recovery point, or anywhere after a clean stop, it is rot, and the log
+stops (DESIGN D3).
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ from ottla.storage.durable import Mark
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.index import OffsetIndex, TimeIndex
 from ottla.storage.jobs import EPOCHS_FILE, create_segment_files
-from ottla.storage.log import Log
+from ottla.storage.log import RELATIVE_OFFSET_MAX, SEGMENT_POSITION_MAX, Log
 from ottla.storage.producers import (
     SNAPSHOT_SUFFIX,
     WINDOW_SUFFIX,
@@ -32,9 +34,12 @@ from ottla.storage.segment import (
     Segment,
     file_stem,
 )
+from ottla.storage.swaps import finish_swaps
 
 SCAN_BYTES = 1 << 20
-LEFTOVER_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+NO_END = 1 << 63
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+_NUMBERED = re.compile(r"([0-9]{20})(\.[a-z-]+)")
 
 
 class CorruptLog(Exception):
@@ -48,6 +53,14 @@ class Trust(NamedTuple):
     recovery_point: int = 0
     start_offset: int = 0
     mark: Mark | None = None
+    wall_ms: int = 0
+
+    @property
+    def durable_offset(self) -> int:
+        """What was on disk up to here is there, or it is rot."""
+        if self.is_clean:
+            return NO_END
+        return max(self.recovery_point, 0 if self.mark is None else self.mark.offset)
 
 
 class _Tear(NamedTuple):
@@ -64,7 +77,14 @@ def load_log(
     trust: Trust,
 ) -> tuple[Log, list[str]]:
     """The log, and what was repaired on the way, for the operator. Blocking: at boot."""
-    return _Loader(disk, Log(partition, directory, disk, config), trust).load()
+    repairs = finish_swaps(disk, directory)
+    loader = _Loader(disk, Log(partition, directory, disk, config), trust, repairs)
+    while not loader.load():
+        # A cut took batches that the producers' state was made of: all is made anew.
+        for segment in loader.log.segments:
+            disk.close(segment.file)
+        loader = _Loader(disk, Log(partition, directory, disk, config), trust, repairs)
+    return loader.log, repairs
 
 
 def read_file(disk: Disk, path: str) -> bytes | None:
@@ -78,37 +98,64 @@ def read_file(disk: Disk, path: str) -> bytes | None:
 
 
 class _Loader:
-    def __init__(self, disk: Disk, log: Log, trust: Trust) -> None:
+    def __init__(self, disk: Disk, log: Log, trust: Trust, repairs: list[str]) -> None:
         self.disk = disk
         self.log = log
         self.trust = trust
-        self.repairs: list[str] = []
-        self.names: list[str] = []
-
-    def load(self) -> tuple[Log, list[str]]:
-        log, disk = self.log, self.disk
+        self.repairs = repairs
+        self.numbers: dict[str, list[int]] = {}
         for name in disk.list(log.directory):
-            if name.endswith(LEFTOVER_SUFFIXES):
-                disk.unlink(f"{log.directory}/{name}")
-            else:
-                self.names.append(name)
-        self._load_epochs()
-        bases = [int(n.removesuffix(LOG_SUFFIX)) for n in self.names if n.endswith(LOG_SUFFIX)]
+            match = _NUMBERED.fullmatch(name)
+            if match is not None:
+                self.numbers.setdefault(match[2], []).append(int(match[1]))
+        self.has_epochs = False
+        self.scanned: list[Segment] = []
+
+    def load(self) -> bool:
+        """False where it has to begin again, because the files are others now."""
+        log, disk, trust = self.log, self.disk, self.trust
+        bases = self.numbers.get(LOG_SUFFIX, [])
         if not bases:
-            bases = [self.trust.start_offset]
+            bases = [trust.start_offset]
             disk.close(create_segment_files(disk, log.directory, bases[0]))
+        self._load_epochs()
         log.end_offset = bases[0]
         self._load_producers(bases[-1])
+        snapshot_offset = log.producers.map_end_offset
         self._load_segments(bases)
-        log.start_offset = max(self.trust.start_offset, bases[0])
         log.end_offset = max(log.end_offset, log.active.base_offset)
+        self._check_end()
+        if log.end_offset < snapshot_offset:
+            return False
+        log.start_offset = max(trust.start_offset, bases[0])
         log.producers.map_end_offset = log.end_offset
         log.epochs.truncate_from_end(log.end_offset)
         log.epochs.truncate_from_start(log.start_offset)
-        for segment in log.segments if not self.trust.is_clean else ():
+        self._remove_strays()
+        for segment in self.scanned:
             disk.sync(segment.file)
+        if not trust.is_clean:
+            # A process that was killed may have made files whose names are not durable yet.
+            disk.sync_dir(log.directory)
+        elif snapshot_offset == log.end_offset and not self.scanned:
+            log.left_clean_at = log.end_offset, log.active.base_offset
         log.trust_page_cache()
-        return log, self.repairs
+        return True
+
+    def _check_end(self) -> None:
+        """Records may be gone without a trace of damage: whole batches, or whole files."""
+        end_offset = self.log.end_offset
+        mark = self.trust.mark
+        durable_offset = self.trust.start_offset if mark is None else mark.offset
+        if end_offset < max(durable_offset, self.trust.start_offset):
+            self._stop(end_offset, f"the log ends there, and held {durable_offset} offsets")
+
+    def _stop(self, offset: int, why: str) -> None:
+        raise CorruptLog(
+            f"{self.log.directory} is damaged at offset {offset} ({why}), which was "
+            f"durable: it is not served. Restore a copy, or remove the directory to give up "
+            f"what follows."
+        )
 
     def _load_epochs(self) -> None:
         data = read_file(self.disk, f"{self.log.directory}/{EPOCHS_FILE}")
@@ -116,30 +163,26 @@ class _Loader:
             return
         try:
             self.log.epochs = LeaderEpochs.decode(data)
+            self.has_epochs = True
         except CorruptCheckpoint as error:
             self.repairs.append(f"{self.log.directory}: {error}; the epochs come from the batches")
 
     def _load_producers(self, last_base_offset: int) -> None:
         """The newest snapshot that can be read. Batches from its offset on complete it."""
         log = self.log
-        offsets = [
-            int(name.removesuffix(SNAPSHOT_SUFFIX))
-            for name in self.names
-            if name.endswith(SNAPSHOT_SUFFIX)
-        ]
-        for offset in sorted(offsets, reverse=True):
+        windows = dict.fromkeys(self.numbers.get(WINDOW_SUFFIX, ()))
+        for offset in sorted(self.numbers.get(SNAPSHOT_SUFFIX, ()), reverse=True):
             if offset > last_base_offset and not self.trust.is_clean:
                 continue
-            stem = f"{log.directory}/{file_stem(offset)}"
-            window = read_file(self.disk, stem + WINDOW_SUFFIX)
-            if window is None:
+            if offset not in windows:
                 # Kafka's snapshot keeps one batch a producer: the log has the other four.
                 continue
+            stem = f"{log.directory}/{file_stem(offset)}"
             try:
                 log.producers = Producers.decode_snapshot(
                     read_file(self.disk, stem + SNAPSHOT_SUFFIX) or b"", offset
                 )
-                log.producers.decode_window(window)
+                log.producers.decode_window(read_file(self.disk, stem + WINDOW_SUFFIX) or b"")
                 return
             except CorruptSnapshot as error:
                 self.repairs.append(f"{stem}: {error}; an older snapshot or the batches serve")
@@ -150,24 +193,41 @@ class _Loader:
         for at, base_offset in enumerate(bases):
             stem = f"{log.directory}/{file_stem(base_offset)}"
             file = disk.open(stem + LOG_SUFFIX)
-            segment = Segment(base_offset, file, -1, log.config.segment_index_bytes)
+            segment = Segment(base_offset, file, self.trust.wall_ms, log.config.segment_index_bytes)
             log.add_segment(segment)
             is_last = at == len(bases) - 1
-            end_offset = 1 << 63 if is_last else bases[at + 1]
+            end_offset = NO_END if is_last else bases[at + 1]
             if self._can_believe(segment, stem, end_offset):
                 if not is_last or self._believe_last(segment):
                     continue
                 self.repairs.append(f"{stem}: the indexes do not fit the log and were made again")
             tear = self._scan(segment)
-            if tear is not None:
-                self._cut(segment, tear, bases[at + 1 :])
+            if tear is None and not is_last:
+                tear = self._find_gap(segment, end_offset)
+            if tear is not None and self._cut(segment, tear, bases[at + 1 :]):
                 return
+
+    def _find_gap(self, segment: Segment, next_base_offset: int) -> _Tear | None:
+        """Batches may be missing between two segments: the file lost them whole in the crash.
+
+        In a compacted log they may have been removed. Where nothing is known of what was durable,
+        as after Kafka had the directory, a log may also have been compacted once.
+        """
+        end_offset = self.log.end_offset
+        if end_offset >= next_base_offset or self.trust.mark is None:
+            return None
+        if self.log.config.compacted and self.trust.durable_offset >= next_base_offset:
+            return None
+        why = f"the next segment begins at {next_base_offset}"
+        return _Tear(segment.size, end_offset, why)
 
     def _can_believe(self, segment: Segment, stem: str, end_offset: int) -> bool:
         """Whether this segment may be used unread, its indexes included."""
         if not self.trust.is_clean and end_offset > self.trust.recovery_point:
             return False
-        if end_offset != 1 << 63 and self.log.producers.map_end_offset < end_offset:
+        if end_offset != NO_END and self.log.producers.map_end_offset < end_offset:
+            return False
+        if not self.has_epochs:
             return False
         offsets = read_file(self.disk, stem + INDEX_SUFFIX)
         times = read_file(self.disk, stem + TIME_INDEX_SUFFIX)
@@ -181,6 +241,10 @@ class _Loader:
         segment.time_index = TimeIndex.decode(segment.base_offset, times, index_bytes_max)
         segment.size = self.disk.size(segment.file)
         segment.max_timestamp_ms, segment.max_timestamp_offset = segment.time_index.last_entry
+        last_offset, position = segment.offset_index.lookup(segment.offset_index.last_offset)
+        if position > segment.size or max(last_offset, segment.max_timestamp_offset) > end_offset:
+            self.repairs.append(f"{stem}: the indexes are of another log and were made again")
+            return False
         return True
 
     def _believe_last(self, segment: Segment) -> bool:
@@ -215,6 +279,10 @@ class _Loader:
         """Read every batch, and make the indexes, epochs and producer state anew."""
         log = self.log
         size = self.disk.size(segment.file)
+        mark = self.trust.mark
+        self.scanned.append(segment)
+        segment.size = 0
+        segment.max_timestamp_ms, segment.max_timestamp_offset = -1, segment.base_offset
         next_offset = segment.base_offset
         tear: _Tear | None = None
         index_bytes_max = log.config.segment_index_bytes
@@ -222,8 +290,7 @@ class _Loader:
         segment.time_index = TimeIndex(segment.base_offset, index_bytes_max)
         try:
             for header, position in self._batches(segment.file, 0, size):
-                if header.base_offset < next_offset:
-                    raise _Damage(position, f"offset {header.base_offset} comes again")
+                self._check_place(segment, header, position, next_offset)
                 segment.on_appended(
                     header.base_offset,
                     header.last_offset,
@@ -234,6 +301,8 @@ class _Loader:
                 )
                 next_offset = header.next_offset
                 log.last_batch_crc = header.crc
+                if mark is not None and next_offset == mark.offset and header.crc != mark.crc:
+                    self._stop(header.base_offset, "another batch stands where it was")
                 if header.partition_leader_epoch > log.epochs.latest_epoch:
                     log.epochs.assign(header.partition_leader_epoch, header.base_offset)
                 self._note_producer(header)
@@ -277,27 +346,47 @@ class _Loader:
             else:
                 chunk = SCAN_BYTES
 
-    def _cut(self, segment: Segment, tear: _Tear, later_bases: list[int]) -> None:
+    def _check_place(
+        self, segment: Segment, header: BatchHeader, position: int, next_offset: int
+    ) -> None:
+        if header.base_offset < next_offset:
+            raise _Damage(position, f"offset {header.base_offset} comes again")
+        if header.last_offset < header.base_offset:
+            raise _Damage(position, f"a batch from {header.base_offset} to {header.last_offset}")
+        if header.last_offset - segment.base_offset > RELATIVE_OFFSET_MAX:
+            raise _Damage(position, f"offset {header.last_offset} is too far for this segment")
+        if position > SEGMENT_POSITION_MAX:
+            raise _Damage(position, "the segment is too large")
+
+    def _cut(self, segment: Segment, tear: _Tear, later_bases: list[int]) -> bool:
+        """Take away what is torn. True where nothing of the log is left behind it."""
         log, disk = self.log, self.disk
-        mark = self.trust.mark
-        if mark is not None and tear.offset < mark.offset:
-            raise CorruptLog(
-                f"{log.directory} is damaged at offset {tear.offset} ({tear.why}), which was "
-                f"durable: it is not served. Restore a copy, or remove the directory to give up "
-                f"what follows."
-            )
+        if tear.offset < self.trust.durable_offset and tear.offset not in later_bases[:1]:
+            self._stop(tear.offset, tear.why)
         disk.truncate(segment.file, tear.position)
         disk.sync(segment.file)
-        for base_offset in later_bases:
-            for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-                path = f"{log.directory}/{file_stem(base_offset)}{suffix}"
-                if disk.exists(path):
-                    disk.unlink(path)
-        if later_bases:
-            disk.sync_dir(log.directory)
         self.repairs.append(
             f"{log.directory}: cut a torn tail at offset {tear.offset} ({tear.why})"
         )
+        if later_bases and later_bases[0] == tear.offset:
+            # Debris of an append that failed before the roll: no record is missing.
+            return False
+        for suffix, numbers in self.numbers.items():
+            for number in numbers:
+                if number > tear.offset or (number in later_bases and suffix in SEGMENT_SUFFIXES):
+                    disk.unlink(f"{log.directory}/{file_stem(number)}{suffix}")
+        disk.sync_dir(log.directory)
+        return True
+
+    def _remove_strays(self) -> None:
+        """Producer snapshots of clean stops would pile up: Kafka keeps those of its segments."""
+        log = self.log
+        snapshots = self.numbers.get(SNAPSHOT_SUFFIX, [])
+        kept = dict.fromkeys([*log.base_offsets, *snapshots[-1:]])
+        for suffix in (SNAPSHOT_SUFFIX, WINDOW_SUFFIX):
+            for number in self.numbers.get(suffix, ()):
+                if number not in kept and number < log.end_offset:
+                    self.disk.unlink(f"{log.directory}/{file_stem(number)}{suffix}")
 
 
 class _Damage(Exception):

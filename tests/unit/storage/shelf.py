@@ -17,7 +17,7 @@ from ottla.storage.recovery import Trust, load_log
 from ottla.storage.segment import FileSlice, Segment, file_stem
 
 WALL_MS = 1_700_000_000_000
-RULES = ProduceRules(batch_bytes_max=1 << 30)
+RULES = ProduceRules(batch_bytes_max=1 << 30, timestamp_after_max_ms=1 << 60)
 TOPIC_ID = bytes(range(16))
 PARTITION = TopicPartition("t", 0)
 DIRECTORY = "t-0"
@@ -61,7 +61,7 @@ class Shelf:
         self.durable = 0
         file = self.run(CreateLog(DIRECTORY, encode_partition_metadata(TOPIC_ID)))
         self.log = Log(PARTITION, DIRECTORY, self.disk, config)
-        self.log.add_segment(Segment(0, file, WALL_MS))
+        self.log.add_segment(Segment(0, file, WALL_MS, config.segment_index_bytes))
 
     def run(self, job: DiskJob) -> DiskFile:
         file: DiskFile = self.disk.run(self.disk.begin_boot(), job.run)
@@ -89,7 +89,9 @@ class Shelf:
         return ticket
 
     def close(self) -> None:
-        self.run(self.log.close_job())
+        job = self.log.close_job()
+        if job is not None:
+            self.run(job)
 
     def load(self, trust: Trust) -> list[str]:
         """As the next process finds it."""
