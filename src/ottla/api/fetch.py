@@ -83,9 +83,10 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Par
         # The session has moved on: what runs again is the read, not the request.
         return node.wait_for(cause, Parked(call, waiting.run_again, deadline_ms=deadline_ms))
     waiting.begin(read)
-    if waiting.is_enough(read, request.max_wait_ms <= 0):
+    is_over = request.max_wait_ms <= 0
+    if waiting.is_enough(read, is_over):
         return _answer(node, call, context, read)
-    parked = Parked(call, waiting.run_again, deadline_ms=deadline_ms)
+    parked = Parked(call, waiting.run_again, deadline_ms=deadline_ms, is_expired=is_over)
     waiting.go_on(parked, read)
     return parked
 

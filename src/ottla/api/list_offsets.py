@@ -3,10 +3,10 @@
 from typing import Final
 
 from ottla.broker.node import Node
-from ottla.broker.parked import Stalled
+from ottla.broker.parked import Parked, Stalled
 from ottla.broker.pipeline import Call
-from ottla.errors import ErrorCode, Refused
-from ottla.names import NO_UUID
+from ottla.errors import DiskError, ErrorCode, Refused
+from ottla.names import NO_UUID, Now
 from ottla.protocol.schema.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -14,7 +14,9 @@ from ottla.protocol.schema.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from ottla.records.batch import CorruptBatch
 from ottla.replication.partition import Partition
+from ottla.storage.segment import WouldBlock
 from ottla.storage.time_lookup import TimedOffset, first_at_or_after, newest
 
 LATEST: Final = -1
@@ -31,65 +33,109 @@ SPECIAL_FROM: Final = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+_NEVER_HIDDEN: Final = (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD)
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 LEADER_EPOCHS_FROM: Final = 4
 UNKNOWN: Final = TimedOffset(-1, -1, -1)
 
 
-def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    seen: dict[tuple[str, int], int] = {}
-    for topic in request.topics:
-        for asked in topic.partitions:
-            key = (topic.name, asked.partition_index)
-            seen[key] = seen.get(key, 0) + 1
-    response = ListOffsetsResponse()
-    for topic in request.topics:
-        answers = []
-        for asked in topic.partitions:
-            times = seen.pop((topic.name, asked.partition_index), 0)
-            if times:
-                answers.append(_answer(node, call, request, topic.name, asked, times > 1))
-        response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
-    return response
-
-
-def _answer(
-    node: Node,
-    call: Call,
-    request: ListOffsetsRequest,
-    topic: str,
-    asked: ListOffsetsPartition,
-    twice: bool,
-) -> ListOffsetsPartitionResponse:
+def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | Parked:
+    lookup = _Lookup(node, call, request)
     try:
-        if twice:
-            raise Refused(ErrorCode.INVALID_REQUEST, "the partition is named twice")
-        if asked.timestamp < 0 and call.version < SPECIAL_FROM.get(asked.timestamp, 0):
-            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-        if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
-            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "no such isolation level")
-        partition = node.find_partition(topic, NO_UUID, asked.partition_index)
-        partition.check_leader_epoch(asked.current_leader_epoch)
-        found = _find(node, partition, asked.timestamp, request.isolation_level)
-    except Refused as refused:
-        return ListOffsetsPartitionResponse(asked.partition_index, refused.code)
-    leader_epoch = found.leader_epoch if call.version >= LEADER_EPOCHS_FROM else -1
-    return ListOffsetsPartitionResponse(
-        asked.partition_index, 0, found.timestamp_ms, found.offset, leader_epoch
-    )
+        response = lookup.run()
+    except (Stalled, WouldBlock) as cause:
+        return node.wait_for(cause, Parked(call, lookup.run_again))
+    if response is not None:
+        return response
+    parked = Parked(call, lookup.run_again)
+    lookup.wait(parked)
+    return parked
 
 
-def _find(node: Node, partition: Partition, timestamp: int, isolation_level: int) -> TimedOffset:
+class _Lookup:
+    """One request, for as many passes as it takes."""
+
+    __slots__ = ("call", "hidden", "hidden_below", "node", "request")
+
+    def __init__(self, node: Node, call: Call, request: ListOffsetsRequest) -> None:
+        self.node = node
+        self.call = call
+        self.request = request
+        # Where each log ended when this request came upon it, and where that is not flushed yet.
+        self.hidden_below: dict[Partition, int] = {}
+        self.hidden: list[Partition] = []
+
+    def run_again(self, parked: Parked, now: Now) -> ListOffsetsResponse | None:
+        response = self.run()
+        if response is None:
+            self.wait(parked)
+        return response
+
+    def wait(self, parked: Parked) -> None:
+        for partition in self.hidden:
+            parked.wait_in(partition.fetch_waiters)
+        self.node.want_flush()
+
+    def run(self) -> ListOffsetsResponse | None:
+        """None where our own flush still hides what was there when the request came (D3)."""
+        self.hidden = []
+        seen: dict[tuple[str, int], int] = {}
+        for topic in self.request.topics:
+            for asked in topic.partitions:
+                key = (topic.name, asked.partition_index)
+                seen[key] = seen.get(key, 0) + 1
+        response = ListOffsetsResponse()
+        for topic in self.request.topics:
+            answers = []
+            for asked in topic.partitions:
+                times = seen.pop((topic.name, asked.partition_index), 0)
+                if times:
+                    answers.append(self._answer(topic.name, asked, times > 1))
+            response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
+        return None if self.hidden else response
+
+    def _answer(
+        self, topic: str, asked: ListOffsetsPartition, twice: bool
+    ) -> ListOffsetsPartitionResponse:
+        node, version = self.node, self.call.version
+        try:
+            if twice:
+                raise Refused(ErrorCode.INVALID_REQUEST, "the partition is named twice")
+            if asked.timestamp < 0 and version < SPECIAL_FROM.get(asked.timestamp, 0):
+                raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+            if self.request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "no such isolation level")
+            partition = node.find_partition(topic, NO_UUID, asked.partition_index)
+            partition.check_leader_epoch(asked.current_leader_epoch)
+            if self._is_hidden(partition, asked.timestamp):
+                self.hidden.append(partition)
+                found = UNKNOWN
+            else:
+                found = _find(partition, asked.timestamp, self.request.isolation_level)
+        except Refused as refused:
+            return ListOffsetsPartitionResponse(asked.partition_index, refused.code)
+        except (DiskError, CorruptBatch) as error:
+            code = node.read_failed(partition, error).code
+            return ListOffsetsPartitionResponse(asked.partition_index, code)
+        leader_epoch = found.leader_epoch if version >= LEADER_EPOCHS_FROM else -1
+        return ListOffsetsPartitionResponse(
+            asked.partition_index, 0, found.timestamp_ms, found.offset, leader_epoch
+        )
+
+    def _is_hidden(self, partition: Partition, timestamp: int) -> bool:
+        if timestamp in _NEVER_HIDDEN:
+            return False
+        offset = self.hidden_below.setdefault(partition, partition.log.end_offset)
+        return partition.high_watermark < offset
+
+
+def _find(partition: Partition, timestamp: int, isolation_level: int) -> TimedOffset:
     log = partition.log
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimedOffset(-1, log.start_offset, _epoch_at_start(partition))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return UNKNOWN
-    if partition.is_flush_pending:
-        # Visibility (D3): what differs only because our own flush has not ended waits for it.
-        node.want_flush()
-        raise Stalled(lambda parked: parked.wait_in(partition.fetch_waiters))
     committed_only = isolation_level == READ_COMMITTED
     end_offset = partition.last_stable_offset if committed_only else partition.high_watermark
     if timestamp == LATEST:

@@ -244,12 +244,14 @@ class Harness:
                 self.finish_job()
             elif self.flushes and not self.holds_flushes:
                 self.finish_flush()
-            elif not self.node.woken.queue and not self.node.effects and not self._is_flush_due():
+            elif self._is_due():
+                self.node.tick(self.now)
+            elif not self.node.effects:
                 return
         raise AssertionError("the node does not come to rest")
 
-    def _is_flush_due(self) -> bool:
-        due_ms = self.node.flusher.next_deadline_ms()
+    def _is_due(self) -> bool:
+        due_ms = self.node.next_deadline_ms()
         return due_ms is not None and due_ms <= self.now.mono_ms
 
     def turn(self) -> None:
