@@ -217,6 +217,8 @@ class Node:
         self.now = now
         self.timers.run_due(now)
         self._maybe_sync_segments()
+        # A round may be due, and nothing else would look for one to start.
+        self.flusher.is_stirred = True
 
     def next_deadline_ms(self) -> int | None:
         if self.woken.queue:
