@@ -24,6 +24,8 @@ from ottla.storage.segment import FileSlice
 
 SIZE_BYTES = 4
 OVERWRITE = 0xEE
+# A deadline that is due and at which nothing happens would be due for ever.
+TICKS_AT_ONCE_MAX = 100
 
 
 class _Connection:
@@ -58,6 +60,8 @@ class SimShell:
         self._is_settling_soon = False
         self._timer: Timer | None = None
         self._timer_ms = 1 << 62
+        self._ticked_ns = -1
+        self._ticks_at_once = 0
         self._frame_bytes_max = node.config.int("socket.request.max.bytes")
         self._carry: dict[type, Callable[[Any], None]] = {
             Send: self._send,
@@ -215,8 +219,12 @@ class SimShell:
     def _tick(self) -> None:
         self._timer = None
         self._timer_ms = 1 << 62
+        self._ticks_at_once = self._ticks_at_once + 1 if self.world.now_ns == self._ticked_ns else 0
+        self._ticked_ns = self.world.now_ns
+        assert self._ticks_at_once < TICKS_AT_ONCE_MAX, "the timer spins"
         self.node.tick(self.world.now())
         self.end_turn()
+        self._arm_timer()
 
     # Effects
 

@@ -91,8 +91,13 @@ class NodeWatch:
                 if segment.pins:
                     found.append(f"{segment.file.path} is pinned {segment.pins} times")
         for partition in node.hosting.all_partitions():
-            if partition.waiters or partition.fetch_waiters or partition.roll_waiters:
-                found.append(f"somebody waits for {partition.partition}")
+            for what, waiting in (
+                ("acknowledgements", partition.waiters),
+                ("data", partition.fetch_waiters),
+                ("a roll", partition.roll_waiters),
+            ):
+                if waiting:
+                    found.append(f"{len(waiting)} wait for {what} of {partition.partition}")
         if len(self._disk.open_paths()) > expected:
             found.append(f"{len(self._disk.open_paths())} files are open, {expected} are in use")
         return found
