@@ -4,7 +4,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar, cast
 
@@ -234,7 +234,7 @@ class Client:
         end: End = None,
         *,
         settings: FetchSettings | None = None,
-    ) -> AsyncIterator[ConsumedRecord]:
+    ) -> AsyncGenerator[ConsumedRecord, None]:
         """Records of some or all partitions, from `start` until `end`, or for ever."""
         if partitions is None:
             partitions = list((await self.describe_topic(topic)).partitions)

@@ -173,8 +173,9 @@ class ModelCluster:
             parts = []
             for data in topic.partition_data:
                 log = self._log_at(node, TopicPartition(name, data.index))
-                code, base_offset = log, -1
-                if isinstance(log, Log):
+                if isinstance(log, ErrorCode):
+                    code, base_offset = log, -1
+                else:
                     assert isinstance(data.records, bytes | memoryview)
                     code, base_offset = log.produce(bytes(data.records))
                 parts.append(produce.PartitionProduceResponse(data.index, code, base_offset))

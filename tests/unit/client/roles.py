@@ -33,8 +33,7 @@ class Drive:
             self.cluster.want(topic)
         self.cluster.refresh()
         self.mono_ms += 2_000
-        for request in self.cluster.poll(self.now):
-            self._answer(self.cluster, request)
+        self.answer_view()
 
     def take(self) -> list[ClientRequest]:
         return self.role.poll(self.now)
@@ -56,15 +55,19 @@ class Drive:
             requests = self.take()
             for request in requests:
                 self.answer(request)
-            asking = self.cluster.poll(self.now)
-            for request in asking:
-                self._answer(self.cluster, request)
-            if not requests and not asking:
+            if not self.answer_view() and not requests:
                 deadlines = [self.role.next_deadline_ms(), self.cluster.next_deadline_ms()]
                 ahead = [d for d in deadlines if d is not None and d < self.mono_ms + 10_000]
                 if not ahead:
                     return
                 self.mono_ms = max(self.mono_ms, min(ahead))
+
+    def answer_view(self) -> list[ClientRequest]:
+        """What the cluster view asks is answered at once."""
+        requests = self.cluster.poll(self.now)
+        for request in requests:
+            self._answer(self.cluster, request)
+        return requests
 
     def _answer(self, role: Role, request: ClientRequest) -> None:
         response = self.model.handle(self._node(request), request.request)

@@ -18,9 +18,8 @@ def drive_of(nodes: int = 2) -> Drive:
 
 
 def asks(drive: Drive) -> tuple[list[str | None], bool] | None:
-    for request in drive.cluster.poll(drive.now):
+    for request in drive.answer_view():
         assert isinstance(request.request, MetadataRequest)
-        drive._answer(drive.cluster, request)
         names = [topic.name for topic in request.request.topics or []]
         return names, request.request.allow_auto_topic_creation
     return None

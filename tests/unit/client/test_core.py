@@ -3,6 +3,7 @@
 Covers: ottla.client.network, ottla.client.calls
 """
 
+import msgspec
 import pytest
 
 from ottla.client import admin
@@ -17,9 +18,9 @@ from tests.unit.client.model import ModelCluster
 from tests.unit.client.wires import Wires
 
 
-def call(wires: Wires, request: object, *, once: bool = False) -> CallResult:
+def call(wires: Wires, request: msgspec.Struct, *, once: bool = False) -> CallResult:
     results: list[CallResult] = []
-    wires.core.calls.call(request, wires.now, once=once)  # type: ignore[arg-type]
+    wires.core.calls.call(request, wires.now, once=once)
 
     def is_done() -> bool:
         results.extend(wires.core.calls.take_results())
