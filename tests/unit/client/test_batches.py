@@ -1,4 +1,4 @@
-"""Sequences and retries: what keeps records once and in order, whatever is lost (KIP-98, KIP-360)."""
+"""Sequences and retries: what keeps records once and in order (KIP-98, KIP-360)."""
 
 import random
 
