@@ -275,7 +275,7 @@ class Fetcher:
             )
             if answer is not None and code == ErrorCode.NONE:
                 position.on_success()
-                position.on_looked_up(answer.offset, answer.leader_epoch)
+                position.on_looked_up(answer.offset)
             else:
                 self._refused(position, code, lookup.node, mono_ms)
 

@@ -99,7 +99,7 @@ class Position:
             return self._start_timestamp
         return LATEST_TIMESTAMP if self._is_end_wanted else None
 
-    def on_looked_up(self, offset: int, leader_epoch: int) -> None:
+    def on_looked_up(self, offset: int) -> None:
         if self.fetch_offset is not None:
             self.end = offset
             self._is_end_wanted = False
@@ -107,8 +107,8 @@ class Position:
             # No record is that young.
             self._start_timestamp = LATEST_TIMESTAMP
         else:
+            # The epoch in the answer is the log's: of it no record may have been written.
             self.fetch_offset = self.consumed = offset
-            self.last_epoch = leader_epoch
 
     @property
     def is_finished(self) -> bool:
