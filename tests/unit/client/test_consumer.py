@@ -454,3 +454,15 @@ def test_partitions_take_turns() -> None:
     drive.answer(request)
     _, fetch = drive.fetch()
     assert [partition for partition, _ in asked(fetch)] == [1, 0]
+
+
+def test_an_offset_that_was_looked_up_claims_no_epoch_that_was_read() -> None:
+    drive = FetcherDrive()
+    log = drive.model.log("t")
+    fill(log, b"a")
+    log.leader_epoch = 3
+    drive.learn("t")
+    drive.fetcher.assign(WHERE, "latest")
+    drive.step()
+    _, fetch = drive.fetch()
+    assert fetch.topics[0].partitions[0].last_fetched_epoch == -1
