@@ -71,7 +71,8 @@ def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Acks:
     if appender.has_failed and call.version >= LEADER_HINTS_FROM:
         _add_endpoints(node, response)
     waiter = appender.waiter
-    if waiter is None:
+    if waiter is None or waiter.pending == 0:
+        # Nothing to wait for, or it was lost while this request went on.
         return response
     node.ack_waits.add(waiter, response, max(0, request.timeout_ms), call.now)
     return waiter

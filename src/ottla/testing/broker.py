@@ -37,10 +37,8 @@ class Broker:
     With `data` the directory is kept, and left clean.
     """
 
-    def __init__(
-        self, *, data: str | Path | None = None, node_id: int = 1, **settings: Setting
-    ) -> None:
-        self.node_id = node_id
+    def __init__(self, *, data: str | Path | None = None, **settings: Setting) -> None:
+        self.node_id = int(settings.pop("node_id", 1))
         self.settings = {key.replace("_", "."): _text(value) for key, value in settings.items()}
         self.port = 0
         self._given = None if data is None else Path(data)
