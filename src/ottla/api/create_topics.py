@@ -19,11 +19,16 @@ def handle(node: Node, call: Call, request: CreateTopicsRequest) -> Parked | Cre
         _add_configs(node, request, response)
         node.hosting.when_open(lambda now: node.complete(parked, response), now)
 
+    def retry(parked: Parked, now: Now) -> CreateTopicsResponse | None:
+        if node.is_storage_offline:
+            return _all(request, ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
+        return None
+
     def expire(now: Now) -> CreateTopicsResponse:
         return _all(request, ErrorCode.REQUEST_TIMED_OUT, "The request timed out.")
 
     deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
-    parked = Parked(call, node.stay_parked, expire, deadline_ms)
+    parked = Parked(call, retry, expire, deadline_ms)
     try:
         node.ask_controller(request, call.version, on_decided)
     except Refused as refused:

@@ -24,11 +24,14 @@ def handle(node: Node, call: Call, request: DeleteTopicsRequest) -> Parked | Del
         )
         return _all(request, code)
 
+    def retry(parked: Parked, now: Now) -> DeleteTopicsResponse | None:
+        return _all(request, ErrorCode.KAFKA_STORAGE_ERROR) if node.is_storage_offline else None
+
     def expire(now: Now) -> DeleteTopicsResponse:
         return _all(request, ErrorCode.REQUEST_TIMED_OUT)
 
     deadline_ms = call.now.mono_ms + max(0, request.timeout_ms)
-    parked = Parked(call, node.stay_parked, expire, deadline_ms)
+    parked = Parked(call, retry, expire, deadline_ms)
     try:
         node.ask_controller(
             request, call.version, lambda response, now: node.complete(parked, response)

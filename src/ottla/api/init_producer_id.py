@@ -28,6 +28,8 @@ def handle(
         return _granted(granted)
 
     def retry(parked: Parked, now: Now) -> InitProducerIdResponse | None:
+        if node.is_storage_offline:
+            return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
         late = node.producer_ids.take()
         return _ask(node, parked) if late is None else _granted(late)
 

@@ -37,7 +37,10 @@ def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse
     elif code := _refusal(call.version, asked):
         return _refused(asked, code)
     else:
-        topics = [_asked_topic(node, request, *key) for key in _distinct(asked)]
+        missing: list[str] = []
+        topics = [_asked_topic(node, request, missing, *key) for key in _distinct(asked)]
+        if missing:
+            _create(node, missing)
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id, host, port, rack)
@@ -81,7 +84,7 @@ def _distinct(asked: list[MetadataRequestTopic]) -> Iterable[tuple[str, Uuid]]:
 
 
 def _asked_topic(
-    node: Node, request: MetadataRequest, name: str, topic_id: Uuid
+    node: Node, request: MetadataRequest, missing: list[str], name: str, topic_id: Uuid
 ) -> MetadataResponseTopic:
     image = node.image
     with_operations = request.include_topic_authorized_operations
@@ -99,17 +102,19 @@ def _asked_topic(
     if why_invalid(name) is not None:
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
     elif request.allow_auto_topic_creation and node.config.boolean("auto.create.topics.enable"):
-        _create(node, name)
+        missing.append(name)
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
 
-def _create(node: Node, name: str) -> None:
-    """The asker comes back: it was told that the topic is unknown, and that passes."""
-    wanted = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
+def _create(node: Node, names: list[str]) -> None:
+    """The asker comes back: it was told that the topics are unknown, and that passes."""
+    wanted = [
+        CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
+    ]
     with suppress(Refused):
-        # Where the controller can write nothing, the topic stays unknown.
+        # Where the controller can write nothing, they stay unknown.
         node.ask_controller(
-            CreateTopicsRequest(topics=[wanted]), CREATE_TOPICS_VERSION, lambda response, now: None
+            CreateTopicsRequest(topics=wanted), CREATE_TOPICS_VERSION, lambda response, now: None
         )
 
 

@@ -403,9 +403,6 @@ class Node:
             if connection.is_muted and not connection.slots:
                 self._resume(connection)
 
-    def stay_parked(self, parked: Parked, now: Now) -> None:
-        """The retry of a request that is completed by what it waits for."""
-
     def _unpark(self, parked: Parked) -> None:
         parked.is_done = True
         parked.stop_waiting()
