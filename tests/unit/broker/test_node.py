@@ -59,7 +59,7 @@ def test_a_fetch_waits_for_a_record_and_gets_it(harness: Harness) -> None:
     assert not consumer.has_reply(fetch)
     producer.produce("orders", b"a")
     assert len(fetched(consumer.reply(fetch)).records) > 0
-    assert harness.node.timers.next_deadline_ms() is None
+    assert not harness.partition("orders").fetch_waiters
 
 
 def test_a_fetch_waits_until_there_are_min_bytes(harness: Harness) -> None:
@@ -181,6 +181,7 @@ def test_acks_all_waits_for_the_flush_and_acks_1_does_not(harness: Harness) -> N
     harness.holds_flushes = False
     harness.settle()
     assert produced(slow.reply(waiting)).error_code == 0
+    harness.advance(10)
     assert harness.partition("orders").high_watermark == 2
 
 
@@ -202,7 +203,10 @@ def test_a_produce_whose_time_is_up_is_told_so_and_the_record_stays(harness: Har
     client = harness.connect()
     harness.holds_flushes = True
     sent = client.produce("orders", b"a", timeout_ms=100)
-    harness.advance(100)
+    harness.advance(99)
+    assert not client.has_reply(sent)
+    # Deadlines of produces are rounded up, by a quarter at most.
+    harness.advance(26)
     assert produced(client.reply(sent)).error_code == ErrorCode.REQUEST_TIMED_OUT
     harness.holds_flushes = False
     harness.settle()
