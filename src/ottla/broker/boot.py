@@ -16,7 +16,7 @@ from ottla.metadata.controller import (
 )
 from ottla.metadata.image import RESOURCE_TOPIC, Endpoint, Image
 from ottla.metadata.records import decode_record
-from ottla.names import METADATA_TOPIC, NodeId, Now, TopicPartition, Uuid
+from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Now, TopicPartition, Uuid
 from ottla.protocol.compile import decode
 from ottla.protocol.schema.records_raft import VotersRecord
 from ottla.raft.batches import read_values
@@ -98,13 +98,11 @@ class _Boot:
         self.controller = Controller(config, entropy)
         self.was_clean = disk.exists(CLEAN_SHUTDOWN)
         self.recovery_points = read_file(disk, RECOVERY_POINT_CHECKPOINT) or b""
-        marks = read_file(disk, MARKS_FILE)
+        marks = read_file(disk, MARKS_FILE) or b""
+        self.marks = DurableMarks.load(marks, self.recovery_points)
         self.journal_file, replayed = replay_journal(disk)
         if replayed:
             self.repairs.append(f"wrote {replayed} appends of the last run's journal into place")
-        self.marks = (
-            DurableMarks() if marks is None else DurableMarks.load(marks, self.recovery_points)
-        )
 
     def run(self) -> Booted:
         identity = self._identify()
@@ -183,7 +181,7 @@ class _Boot:
             TopicPartition(METADATA_TOPIC, 0),
             METADATA_DIRECTORY,
             TopicConfig.resolve({}, self.config),
-            Trust(is_clean=False, mark=self.marks.marks.get(METADATA_DIRECTORY)),
+            Trust(is_clean=False, mark=self.marks.of(METADATA_DIRECTORY, METADATA_TOPIC_ID)),
         )
         self.repairs += repairs
         voters = self._replay_metadata(log)
@@ -251,12 +249,14 @@ class _Boot:
                 if self.addresses.node_id not in image.replicas:
                     continue
                 partition = TopicPartition(topic.name, index)
-                directory = dir_name(partition)
+                mark = self.marks.of(dir_name(partition), topic.topic_id)
+                # A recovery point names no topic id: it may be of a deleted topic of this name.
+                durable_offset = 0 if mark is None else mark.offset
                 trust = Trust(
                     is_clean=self.was_clean,
-                    recovery_point=recovery_points.get(partition, 0),
+                    recovery_point=min(recovery_points.get(partition, 0), durable_offset),
                     start_offset=starts.get(partition, 0),
-                    mark=self.marks.marks.get(directory),
+                    mark=mark,
                 )
                 try:
                     log = self._load_partition(partition, topic.topic_id, config, trust)

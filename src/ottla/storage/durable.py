@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from crc32c import crc32c
 
-from ottla.names import Now
+from ottla.names import Now, Uuid
 
 if TYPE_CHECKING:
     from ottla.storage.log import LogTicket
@@ -26,6 +26,8 @@ REWRITE_INTERVAL_MS = 100
 
 
 class Mark(NamedTuple):
+    # The log of a topic that was deleted says nothing about a later one of its name.
+    topic_id: Uuid
     offset: int
     epoch: int
     crc: int
@@ -39,26 +41,30 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class DurableMarks:
-    def __init__(self, marks: dict[str, Mark] | None = None) -> None:
-        self.marks = marks if marks is not None else {}
+    def __init__(self, recovery_points: bytes) -> None:
+        self._marks: dict[str, Mark] = {}
         self._is_changed = False
-        self._recovery_points_crc = 0
+        self._recovery_points_crc = crc32c(recovery_points)
         self._next_write_ms = 0
 
     @classmethod
     def load(cls, data: bytes, recovery_points: bytes) -> "DurableMarks":
         """No marks where the file is damaged, or older than the last stranger's clean stop."""
+        marks = cls(recovery_points)
         try:
             body = data[_HEAD_BYTES : _HEAD_BYTES + int(data[8:_HEAD_BYTES], 16)]
             file = msgspec.json.decode(body, type=_File)
         except (msgspec.DecodeError, ValueError):
-            return cls()
+            return marks
         is_whole = data[:8] == b"%08x" % crc32c(body)
-        if not is_whole or file.format != FORMAT:
-            return cls()
-        if file.recovery_points_crc != crc32c(recovery_points):
-            return cls()
-        return cls(dict(file.marks))
+        is_known = file.format == FORMAT
+        if is_whole and is_known and file.recovery_points_crc == marks._recovery_points_crc:
+            marks._marks = file.marks
+        return marks
+
+    def of(self, directory: str, topic_id: Uuid) -> Mark | None:
+        mark = self._marks.get(directory)
+        return mark if mark is not None and mark.topic_id == topic_id else None
 
     def set_recovery_points(self, recovery_points: bytes) -> None:
         self._recovery_points_crc = crc32c(recovery_points)
@@ -68,11 +74,12 @@ class DurableMarks:
         log = ticket.log
         if ticket.generation == log.generation and ticket.end_offset > 0:
             epoch = log.epochs.latest_epoch
-            self.marks[log.directory] = Mark(ticket.end_offset, epoch, ticket.batch_crc)
+            mark = Mark(log.topic_id, ticket.end_offset, epoch, ticket.batch_crc)
+            self._marks[log.directory] = mark
             self._is_changed = True
 
     def forget(self, directory: str) -> None:
-        if self.marks.pop(directory, None) is not None:
+        if self._marks.pop(directory, None) is not None:
             self._is_changed = True
 
     def take_due(self, now: Now) -> bytes | None:
@@ -84,5 +91,5 @@ class DurableMarks:
         return self.encode()
 
     def encode(self) -> bytes:
-        body = msgspec.json.encode(_File(FORMAT, self._recovery_points_crc, self.marks))
+        body = msgspec.json.encode(_File(FORMAT, self._recovery_points_crc, self._marks))
         return b"%08x%08x" % (crc32c(body), len(body)) + body

@@ -75,7 +75,7 @@ class Log:
         self.producers = Producers()
         self.unsynced: list[DiskFile] = []
         self.journal: Journal | None = None
-        self._topic_id: Uuid = NO_UUID
+        self.topic_id: Uuid = NO_UUID
         self.is_dirty = False
         # The log's end and its active segment as a clean stop wrote them down.
         self.left_clean_at: tuple[int, int] | None = None
@@ -89,11 +89,11 @@ class Log:
     def join_journal(self, journal: Journal, topic_id: Uuid) -> None:
         """Small appends become durable by the journal's rounds from now on."""
         self.journal = journal
-        self._topic_id = topic_id
+        self.topic_id = topic_id
         self.active.journal_key = topic_id + self.active.file.path.encode()
 
     def add_segment(self, segment: Segment) -> None:
-        segment.journal_key = self._topic_id + segment.file.path.encode()
+        segment.journal_key = self.topic_id + segment.file.path.encode()
         assert not self.segments or segment.base_offset > self.segments[-1].base_offset
         segment.roll_jitter_ms = self._roll_jitter_ms(segment)
         self.segments.append(segment)
