@@ -114,6 +114,8 @@ class Flusher:
         assert ticket is self._in_flight
         owners, self._owners, self._in_flight = self._owners, [], None
         self.is_stirred = True
+        for log_ticket in ticket.logs:
+            log_ticket.log.leave_directory()
         if error is not None:
             return
         for owner, log_ticket in zip(owners, ticket.logs, strict=True):

@@ -9,6 +9,7 @@ from ottla.errors import DiskError
 from ottla.metadata.image import RESOURCE_TOPIC, Image, PartitionImage, TopicImage
 from ottla.names import NodeId, Now, TopicPartition, Uuid
 from ottla.protocol.schema import records_metadata as schema
+from ottla.replication.directories import Directories
 from ottla.replication.partition import Host, Partition
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.jobs import CreateLog, RemoveTree, RenameLog
@@ -16,6 +17,9 @@ from ottla.storage.journal import Journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import deletion_name, dir_name, encode_partition_metadata
 from ottla.storage.segment import Segment
+
+# A partition whose files found no room is made again after so long.
+CREATE_RETRY_MS = 1000
 
 
 class HostNode(Host, Protocol):
@@ -57,6 +61,7 @@ class Hosting:
         self.topics_by_id: dict[Uuid, HostedTopic] = {}
         self._loaded: dict[TopicPartition, Log] = {}
         self._damaged: dict[TopicPartition, str] = {}
+        self._directories = Directories()
         self._opening = 0
         self._when_open: list[Callable[[Now], None]] = []
         self._node: HostNode | None = None
@@ -131,33 +136,54 @@ class Hosting:
         if why is not None:
             topic.damaged[index] = why
             return
+        self._create(topic, index, now)
+
+    def _create(self, topic: HostedTopic, index: int, now: Now) -> None:
         topic.opening[index] = {}
         self._opening += 1
-        directory = dir_name(partition)
+        directory = dir_name(TopicPartition(topic.name, index))
 
         def on_created(result: object, now: Now) -> None:
             self._on_created(topic, index, result, now)
+            self._directories.leave(directory, now)
 
-        self.node.submit(CreateLog(directory, encode_partition_metadata(topic_id)), on_created)
+        def start(now: Now) -> None:
+            if self.topics_by_id.get(topic.topic_id) is topic:
+                metadata = encode_partition_metadata(topic.topic_id)
+                self.node.submit(CreateLog(directory, metadata), on_created)
+            else:
+                on_created(None, now)
+
+        self._directories.enter(directory, start, now)
 
     def _on_created(self, topic: HostedTopic, index: int, result: Any, now: Now) -> None:
         waiting = topic.opening.pop(index)
         self._opening -= 1
+        is_wanted = self.topics_by_id.get(topic.topic_id) is topic
         if isinstance(result, DiskError):
+            topic.damaged[index] = f"the partition's files could not be made: {result.why}"
             self.node.on_storage_error(result)
-        elif self.topics_by_id.get(topic.topic_id) is topic:
+            if is_wanted and result.is_full:
+                self.node.after(CREATE_RETRY_MS, lambda now: self._retry(topic, index, now))
+        elif is_wanted:
             partition = TopicPartition(topic.name, index)
             log = Log(partition, dir_name(partition), self.disk, topic.config)
             file: DiskFile = result
-            log.add_segment(Segment(0, file, now.wall_ms))
+            log.add_segment(Segment(0, file, now.wall_ms, topic.config.segment_index_bytes))
             self._open(topic, index, log)
-        else:
+        elif result is not None:
             self.node.retire(result)
         self.node.wake(waiting)
         if self._opening == 0:
             actions, self._when_open = self._when_open, []
             for action in actions:
                 action(now)
+
+    def _retry(self, topic: HostedTopic, index: int, now: Now) -> None:
+        """There may be room by now."""
+        if self.topics_by_id.get(topic.topic_id) is topic:
+            del topic.damaged[index]
+            self._create(topic, index, now)
 
     def _open(self, topic: HostedTopic, index: int, log: Log) -> None:
         if self.node.syncs:
@@ -188,23 +214,42 @@ class Hosting:
             return
         if self.topics.get(topic.name) is topic:
             del self.topics[topic.name]
+        delay_ms = topic.config.file_delete_delay_ms
         for partition in topic.partitions.values():
-            self._delete(partition, topic.config.file_delete_delay_ms, now)
+            self._delete(partition, delay_ms, now)
+        for index in (*topic.opening, *topic.damaged):
+            gone = TopicPartition(topic.name, index)
+            self._directories.enter(dir_name(gone), self._removal(gone, delay_ms), now)
 
     def _delete(self, partition: Partition, delay_ms: int, now: Now) -> None:
+        remove = self._removal(partition.partition, delay_ms)
+
+        def start(now: Now) -> None:
+            # A flush round or a roll may be writing into the directory.
+            partition.close(self.node.retire, lambda: remove(now), now)
+
+        self._directories.enter(partition.log.directory, start, now)
+        self.node.forget_log(partition)
+
+    def _removal(self, partition: TopicPartition, delay_ms: int) -> Callable[[Now], None]:
+        """Takes a directory out of sight, makes its name free, and removes its files later."""
+        node, directory = self.node, dir_name(partition)
+
+        def rename(now: Now) -> None:
+            doomed = deletion_name(partition, node.new_uuid())
+
+            def renamed(result: object, now: Now) -> None:
+                self._report(result, now)
+                self._remove_later(doomed, delay_ms)
+                self._directories.leave(directory, now)
+
+            node.submit(RenameLog(directory, doomed), renamed)
+
+        return rename
+
+    def _remove_later(self, directory: str, delay_ms: int) -> None:
         node = self.node
-        partition.close(node.retire, now)
-        node.forget_log(partition)
-        doomed = deletion_name(partition.partition, node.new_uuid())
-
-        def remove(now: Now) -> None:
-            node.submit(RemoveTree(doomed), self._report)
-
-        def renamed(result: object, now: Now) -> None:
-            self._report(result, now)
-            node.after(delay_ms, remove)
-
-        node.submit(RenameLog(partition.log.directory, doomed), renamed)
+        node.after(delay_ms, lambda now: node.submit(RemoveTree(directory), self._report))
 
     def _report(self, result: object, now: Now) -> None:
         if isinstance(result, DiskError):

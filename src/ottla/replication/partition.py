@@ -13,6 +13,9 @@ from ottla.storage.disk import DiskFile, DiskJob
 from ottla.storage.log import Appended, Log, LogTicket
 from ottla.storage.segment import FileSlice
 
+# A roll that found no room is tried again after so long, if there is still something to append.
+ROLL_RETRY_MS = 100
+
 
 class Waiter(Protocol):
     """Whoever waits for an acknowledgement."""
@@ -56,6 +59,8 @@ class Partition:
         self.high_watermark = log.durable_offset
         self.is_deleted = False
         self.is_rolling = False
+        self._next_roll_ms = 0
+        self._retire: Callable[[DiskFile], None] | None = None
         # Requests that wait for a roll, and fetches that wait for data.
         self.roll_waiters: dict[Any, None] = {}
         self.fetch_waiters: dict[Any, None] = {}
@@ -103,6 +108,8 @@ class Partition:
             return True
         if not self.log.must_roll(batch, now.wall_ms):
             return False
+        if self.host.is_storage_offline or now.mono_ms < self._next_roll_ms:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "no segment could be made")
         self.is_rolling = True
         self.host.submit(self.log.roll_job(), self._on_rolled)
         return True
@@ -110,9 +117,14 @@ class Partition:
     def _on_rolled(self, result: object, now: Now) -> None:
         self.is_rolling = False
         if isinstance(result, DiskError):
+            # Who waits is refused, and does not try again without end.
+            self._next_roll_ms = now.mono_ms + ROLL_RETRY_MS
             self.host.on_storage_error(result)
-        elif not self.is_deleted:
+        elif self._retire is not None:
+            self._retire(cast(DiskFile, result))
+        else:
             self.log.on_rolled(cast(DiskFile, result), now.wall_ms)
+        self.log.leave_directory()
         self.host.wake(self.roll_waiters)
 
     def append_as_leader(self, batch: Validated, now: Now) -> Appended:
@@ -201,10 +213,13 @@ class Partition:
 
     # Letting go
 
-    def close(self, retire: Callable[[DiskFile], None], now: Now) -> None:
+    def close(
+        self, retire: Callable[[DiskFile], None], when_unused: Callable[[], None], now: Now
+    ) -> None:
         """Waiters wake and find that the partition is deleted."""
         self.is_deleted = True
-        self.log.close(retire)
+        self._retire = retire
+        self.log.close(retire, when_unused)
         self.lose_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, now)
 
     def lose_waiters(self, code: ErrorCode, now: Now) -> None:

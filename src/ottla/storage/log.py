@@ -77,6 +77,9 @@ class Log:
         self.journal: Journal | None = None
         self.topic_id: Uuid = NO_UUID
         self.is_dirty = False
+        # Rounds and jobs under way that write into the directory, and what waits for their end.
+        self.directory_users = 0
+        self._when_unused: Callable[[], None] | None = None
         # The log's end and its active segment as a clean stop wrote them down.
         self.left_clean_at: tuple[int, int] | None = None
         # Behind the last batch may stand a part of one whose append failed.
@@ -135,7 +138,11 @@ class Log:
         return last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
 
     def roll_job(self) -> CreateSegment:
-        """Close the active segment's indexes and make the next segment's files."""
+        """Close the active segment's indexes and make the next segment's files.
+
+        The directory is in use until `leave_directory`.
+        """
+        self.directory_users += 1
         return CreateSegment(
             self.directory, self.end_offset, self._closed_active(), self._producer_files()
         )
@@ -235,7 +242,9 @@ class Log:
     # Flushing
 
     def draw_ticket(self) -> LogTicket:
+        """`leave_directory` when the round is over, whatever came of it."""
         active = self.segments[-1]
+        self.directory_users += 1
         files = (*self.unsynced, active.file)
         self.unsynced = []
         self.is_dirty = False
@@ -325,8 +334,21 @@ class Log:
 
     # Letting go
 
-    def close(self, retire: Callable[[DiskFile], None]) -> None:
+    def close(self, retire: Callable[[DiskFile], None], when_unused: Callable[[], None]) -> None:
+        """Void all tickets. Files and directory are let go once no round and no job uses them."""
         self.generation += 1
         self.is_dirty = False
-        for segment in self.segments:
-            segment.retire_when_unpinned(retire)
+
+        def let_go() -> None:
+            for segment in self.segments:
+                segment.retire_when_unpinned(retire)
+            when_unused()
+
+        self._when_unused = let_go
+        if self.directory_users == 0:
+            let_go()
+
+    def leave_directory(self) -> None:
+        self.directory_users -= 1
+        if self.directory_users == 0 and self._when_unused is not None:
+            self._when_unused()

@@ -292,7 +292,7 @@ def test_a_log_that_was_let_go_ignores_its_tickets() -> None:
     shelf.append(batch(1))
     ticket = shelf.log.draw_ticket()
 
-    shelf.log.close(lambda file: None)
+    shelf.log.close(lambda file: None, lambda: None)
 
     assert not shelf.log.on_flushed(ticket)
     assert shelf.log.durable_offset == 0
@@ -406,7 +406,7 @@ def test_slices_pin_their_segment_until_they_are_sent() -> None:
     assert isinstance(part, FileSlice)
     closed: list[str] = []
 
-    shelf.log.close(lambda file: closed.append(file.path))
+    shelf.log.close(lambda file: closed.append(file.path), lambda: None)
     assert closed == []
     part.release()
 
