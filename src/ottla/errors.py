@@ -186,13 +186,17 @@ RETRIABLE: dict[ErrorCode, None] = dict.fromkeys(
 )
 
 
+# An answer holds 32,767 bytes at most, and a name in it may be as long as that by itself.
+WHY_CHARACTERS_MAX = 1000
+
+
 class Refused(Exception):
     """A request that this broker will not serve: the code goes to the client, `why` beside it."""
 
     def __init__(self, code: ErrorCode, why: str = "") -> None:
         super().__init__(f"{code.name}: {why}" if why else code.name)
         self.code = code
-        self.why = why
+        self.why = why[:WHY_CHARACTERS_MAX]
 
 
 class Malformed(Exception):

@@ -76,7 +76,11 @@ def string(view: memoryview, at: int, length: int) -> tuple[str | None, int]:
     if length > STRING_BYTES_MAX or end > len(view):
         raise Malformed(f"a string of {length} bytes")
     # As Kafka: bytes that are not UTF-8 become U+FFFD, and the name is then refused as a name.
-    return str(view[at:end], "utf-8", "replace"), end
+    text = str(view[at:end], "utf-8", "replace")
+    # That is three bytes for one, so an answer might have no room for the name.
+    if length * 3 > STRING_BYTES_MAX and len(text.encode()) > STRING_BYTES_MAX:
+        raise Malformed(f"a string of {length} bytes that are not UTF-8")
+    return text, end
 
 
 def skip_tags(view: memoryview, at: int, count: int) -> int:

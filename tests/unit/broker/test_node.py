@@ -7,8 +7,16 @@ import pytest
 
 from ottla.errors import DiskError, ErrorCode
 from ottla.limits import REPORT_CHARACTERS_MAX, REPORTED_ONCE_MAX, WAKE_UPS_PER_TURN_MAX
-from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.schema.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from ottla.protocol.schema.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from ottla.protocol.schema.fetch import FetchRequest, FetchTopic
 from ottla.protocol.schema.init_producer_id import InitProducerIdRequest
 from ottla.protocol.schema.metadata import MetadataRequest, MetadataRequestTopic
@@ -653,3 +661,17 @@ def test_a_batch_helper_makes_what_the_node_takes(harness: Harness) -> None:
     sent = client.produce("orders", records=batch(b"a", b"b"))
     assert produced(client.reply(sent)).error_code == 0
     assert harness.partition("orders").log.end_offset == 2
+
+
+def test_a_refusal_that_names_what_was_asked_fits_its_answer(harness: Harness) -> None:
+    client = harness.connect()
+    name = "n" * 32_000
+    described = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(resource_type=kind, resource_name=name) for kind in (2, 4)
+        ]
+    )
+    assert all(row.error_code for row in client.ask(described, 4).results)
+    request = create("new")
+    request.topics[0].configs = [CreatableTopicConfig(name, "1"), CreatableTopicConfig(name, None)]
+    assert client.ask(request, 7).topics[0].error_code == ErrorCode.INVALID_CONFIG
