@@ -147,6 +147,11 @@ class SimClient:
 
     # Within
 
+    @property
+    def _is_opening(self) -> bool:
+        """Until the broker has said what it speaks."""
+        return self._end is not None and (self._connection is None or not self._connection.ready)
+
     def _lose(self, why: str) -> None:
         """The connection is gone, or not worth keeping."""
         end, self._end, self._connection = self._end, None, None
@@ -165,7 +170,7 @@ class SimClient:
             sent.role.on_lost(sent.asked.token, why, False, now)
 
     def _give_up_late(self, now: Now) -> None:
-        if self._end is not None and self._connection is None:
+        if self._is_opening:
             if now.mono_ms >= self._connect_deadline_ms:
                 self._lose("nobody answers")
         elif any(sent.deadline_ms <= now.mono_ms for sent in self._awaited):
@@ -212,7 +217,7 @@ class SimClient:
         deadlines += [sent.deadline_ms for sent in self._waiting]
         if self._end is None and self._waiting:
             deadlines.append(self._connect_at_ms)
-        elif self._end is not None and self._connection is None:
+        elif self._is_opening:
             deadlines.append(self._connect_deadline_ms)
         due = [deadline for deadline in deadlines if deadline is not None]
         self.world.cancel(self._timer)

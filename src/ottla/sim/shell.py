@@ -293,7 +293,7 @@ class SimShell:
 
     def _flush(self, ticket: FlushTicket) -> None:
         def work(disk: Disk) -> None:
-            flush_logs(disk, ticket.logs, ticket.journal, ticket.marks)
+            flush_logs(disk, ticket.logs, ticket.journal)
 
         def done(result: object) -> None:
             error = result if isinstance(result, DiskError) else None
