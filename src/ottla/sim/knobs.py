@@ -13,28 +13,41 @@ from typing import NamedTuple
 
 class Knob(NamedTuple):
     module: str
-    name: str
-    choices: tuple[int, ...]
+    names: tuple[str, ...]
+    # One value for each name.
+    choices: tuple[tuple[int, ...], ...]
+
+
+def _knob(module: str, name: str, *choices: int) -> Knob:
+    return Knob(module, (name,), tuple((choice,) for choice in choices))
 
 
 KNOBS = (
-    Knob("ottla.storage.journal", "HALF_BYTES", (6_000, 30_000, 200_000)),
-    Knob("ottla.storage.journal", "ROUND_BYTES_MAX", (300, 4_000, 65_536)),
-    Knob("ottla.storage.journal", "LAZY_SYNC_MS", (20, 200, 1_000)),
-    Knob("ottla.storage.durable", "REWRITE_INTERVAL_MS", (0, 100, 100)),
-    Knob("ottla.storage.segment", "WALK_BYTES", (100, 700, 8_192)),
-    Knob("ottla.storage.segment", "RECENT_BATCHES_MAX", (1, 4, 128)),
-    Knob("ottla.storage.recovery", "SCAN_BYTES", (200, 5_000, 1 << 20)),
-    Knob("ottla.broker.flushing", "IDLE_FLUSH_MS", (1, 10, 100)),
-    Knob("ottla.broker.node", "WAKE_UPS_PER_TURN_MAX", (1, 64, 64)),
-    Knob("ottla.metadata.controller", "PRODUCER_ID_BLOCK", (1, 3, 1_000)),
+    # A round always fits into an empty half, keys and all.
+    Knob(
+        "ottla.storage.journal",
+        ("HALF_BYTES", "ROUND_BYTES_MAX"),
+        ((6_000, 1_500), (30_000, 300), (30_000, 4_000), (200_000, 65_536)),
+    ),
+    _knob("ottla.storage.journal", "LAZY_SYNC_MS", 20, 200, 1_000),
+    _knob("ottla.storage.segment", "WALK_BYTES", 100, 700, 8_192),
+    _knob("ottla.storage.segment", "RECENT_BATCHES_MAX", 1, 4, 128),
+    _knob("ottla.storage.recovery", "SCAN_BYTES", 200, 5_000, 1 << 20),
+    _knob("ottla.broker.flushing", "IDLE_FLUSH_MS", 1, 10, 100),
+    _knob("ottla.broker.node", "WAKE_UPS_PER_TURN_MAX", 1, 64, 64),
+    _knob("ottla.metadata.controller", "PRODUCER_ID_BLOCK", 1, 3, 1_000),
 )
 
 Settings = dict[tuple[str, str], object]
 
 
 def draw_knobs(rng: Random) -> Settings:
-    return {(knob.module, knob.name): rng.choice(knob.choices) for knob in KNOBS}
+    settings: Settings = {}
+    for knob in KNOBS:
+        chosen = rng.choice(knob.choices)
+        for name, value in zip(knob.names, chosen, strict=True):
+            settings[knob.module, name] = value
+    return settings
 
 
 @contextmanager
