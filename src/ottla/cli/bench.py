@@ -165,4 +165,9 @@ async def _consume(client: Client, plan: Plan) -> Result:
                 size_bytes += len(record.value or b"")
                 if count % TURN_RECORDS == 0:
                     progress.update(count, count, size_bytes)
-        return Result("consume", count, size_bytes, progress.seconds)
+        seconds = progress.seconds
+    if count != plan.records:
+        raise click.ClickException(
+            f"{plan.records:,} records were produced to {plan.topic}, and {count:,} came back"
+        )
+    return Result("consume", count, size_bytes, seconds)
