@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "produce": ("ottla.cli.produce", "Send lines to a topic, a record each."),
     "consume": ("ottla.cli.consume", "Print the records of a topic."),
     "bench": ("ottla.cli.bench", "Produce and consume so many records, and say how fast."),
+    "sim": ("ottla.cli.sim", "Simulate a broker and its clients, with faults, seed by seed."),
 }
 
 

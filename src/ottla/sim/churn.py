@@ -45,9 +45,7 @@ class Admin:
         # Certain only between two operations.
         self.states: dict[str, TopicState] = {}
 
-    def create(
-        self, name: str, partitions: int, configs: dict[str, str], then: Action
-    ) -> None:
+    def create(self, name: str, partitions: int, configs: dict[str, str], then: Action) -> None:
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,

@@ -16,6 +16,7 @@ from ottla.client.settings import BackoffSettings
 from ottla.errors import Malformed, Refused
 from ottla.names import Now
 from ottla.protocol.connection import Connection
+from ottla.protocol.facts import Buffer, Part
 from ottla.sim.machine import HOST
 from ottla.sim.network import CloseReason, End, SimNetwork
 from ottla.sim.world import Clock, Timer, World
@@ -30,6 +31,11 @@ class Sent:
     asked: ClientRequest
     deadline_ms: int
     sent_ns: int = 0
+
+
+def _bytes(parts: list[Part]) -> list[Buffer]:
+    """A client sends nothing out of files."""
+    return [part for part in parts if isinstance(part, bytes | bytearray | memoryview)]
 
 
 class Tap(Protocol):
@@ -110,7 +116,7 @@ class SimClient:
             end.reset()
             return
         self._connection = Connection(self.host)
-        end.send(self._connection.hello())
+        end.send(_bytes(self._connection.hello()))
         self.turn()
 
     def received(self, end: End, data: bytes) -> None:
@@ -127,7 +133,7 @@ class SimClient:
             return
         parts = connection.take_parts()
         if parts:
-            end.send(parts)
+            end.send(_bytes(parts))
         if connection.ready:
             self._failures = 0
         now = self.clock.now()
@@ -205,7 +211,7 @@ class SimClient:
                 role.on_refused(asked.token, refused.why, now)
                 continue
             self._tap.sent(self, sent)
-            self._end.send(part for part in parts)
+            self._end.send(_bytes(parts))
             if asked.answered:
                 self._awaited[sent] = None
             else:

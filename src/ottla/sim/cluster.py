@@ -18,7 +18,7 @@ from ottla.sim.swarm import OPERATIONS_MIN, Shape, Swarm, draw_plan, vacuous
 from ottla.sim.tap import WireTap
 from ottla.sim.trace import Trace
 from ottla.sim.workload import Asking, Consuming, Load, Producers, fetch_settings
-from ottla.sim.world import NS_PER_MS, NS_PER_S, World
+from ottla.sim.world import NS_PER_S, World
 
 OK, CRASHED, STUCK, WRONG = 0, 10, 11, 12
 # Clients that have too little done when the time is over go on for so long.
@@ -60,9 +60,7 @@ class Verdict:
         return found + [f"stuck: {what}" for what in self.stuck]
 
 
-def run_seed(
-    seed: int, *, seconds: int = 10, echo: Callable[[str], None] | None = None
-) -> Verdict:
+def run_seed(seed: int, *, seconds: int = 10, echo: Callable[[str], None] | None = None) -> Verdict:
     """The same for the same seed, wherever and whenever."""
     gc_was_on = gc.isenabled()
     gc.disable()

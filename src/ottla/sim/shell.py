@@ -1,8 +1,8 @@
 """One process around a node, in virtual time: what `ottla.server` is to sockets and threads.
 
-It keeps the shell's rules (DESIGN D2a): whole frames only, so many a turn, none while muted, answers
-at once and all else once an iteration. A frame is overwritten when the call that it was lent for
-has returned, so that a view which was kept shows rubbish.
+It keeps the shell's rules (DESIGN D2a): whole frames only, so many a turn, none while muted,
+answers at once and all else once an iteration. A frame is overwritten when the call that it was
+lent for has returned, so that a view which was kept shows rubbish.
 """
 
 from collections.abc import Callable

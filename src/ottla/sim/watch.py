@@ -1,11 +1,11 @@
 """What must hold inside one broker after every event, and what must be left of it at the end."""
 
 from ottla.broker.node import Node
+from ottla.records.batch import iter_headers
 from ottla.replication.partition import Partition
 from ottla.sim.checkers import LogWatch
 from ottla.sim.disk import SimDisk
 from ottla.storage.log import Log
-from ottla.records.batch import iter_headers
 
 
 def partition_key(topic: str, index: int, topic_id: bytes) -> str:

@@ -34,7 +34,6 @@ from ottla.sim.history import History, Outcome, Payload, Send, encode_payload
 from ottla.sim.network import SimNetwork
 from ottla.sim.swarm import Shape
 from ottla.sim.tap import WireTap
-from ottla.sim.watch import partition_key
 from ottla.sim.world import NS_PER_MS, NS_PER_S, World
 
 BACKOFF = BackoffSettings(10, 150)
