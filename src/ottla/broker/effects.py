@@ -48,12 +48,11 @@ class FlushTicket:
     """Make the page cache durable; the result is the input `flushed`. One is in flight at a time.
 
     With `journal` the round's bytes are in there and that file alone is synced; without, every
-    log's own files are. `marks` is the file of durable marks as of the round before.
+    log's own files are.
     """
 
     logs: list[LogTicket]
     journal: Round | None
-    marks: bytes | None
 
 
 class Report(NamedTuple):

@@ -75,9 +75,7 @@ class Flusher:
         self._owners = list(self._dirty)
         self._dirty.clear()
         tickets = [owner.draw_ticket() for owner in self._owners]
-        self._in_flight = FlushTicket(
-            tickets, self.journal.take_round(now), self._marks.take_due(now)
-        )
+        self._in_flight = FlushTicket(tickets, self.journal.take_round(now))
         self._rounds_begun += 1
         return self._in_flight
 
@@ -120,7 +118,7 @@ class Flusher:
             return
         for owner, log_ticket in zip(owners, ticket.logs, strict=True):
             owner.on_flushed(log_ticket, now)
-            self._marks.on_flushed(log_ticket)
+            self._marks.on_flushed(log_ticket, now)
 
     def next_deadline_ms(self) -> int | None:
         if self._has_given_up:

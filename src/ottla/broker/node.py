@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ottla.broker.acks import Acks, AckWaits
+from ottla.broker.checkpointing import Checkpointer
 from ottla.broker.effects import (
     Close,
     DiskOp,
@@ -74,6 +75,7 @@ class Node:
         self._reported: dict[str, None] = {}
         self.hosting.attach(self)
         self.metadata.attach(self)
+        self.checkpointer = Checkpointer(self.hosting, state.marks)
 
     def start(self, now: Now, on_ready: Callable[[Now], None]) -> None:
         """Lead the metadata quorum of one, register, and host what the metadata names."""
@@ -124,6 +126,14 @@ class Node:
         job = self.flusher.take_sync(self.now)
         if job is not None:
             self._sync_segments(job)
+        checkpoint = self.checkpointer.take_due(self.now)
+        if checkpoint is not None:
+            self.submit(checkpoint, self._on_checkpointed)
+
+    def _on_checkpointed(self, result: object, now: Now) -> None:
+        self.checkpointer.on_written()
+        if isinstance(result, DiskError):
+            self.on_storage_error(result)
 
     @property
     def journal(self) -> Journal:
@@ -223,11 +233,11 @@ class Node:
     def next_deadline_ms(self) -> int | None:
         if self.woken.queue:
             return self.now.mono_ms
-        due = self.flusher.next_deadline_ms()
-        timer = self.timers.next_deadline_ms()
-        if due is None or timer is None:
-            return timer if due is None else due
-        return min(due, timer)
+        due_ms = self.flusher.next_deadline_ms()
+        for other_ms in (self.timers.next_deadline_ms(), self.checkpointer.next_deadline_ms()):
+            if other_ms is not None and (due_ms is None or other_ms < due_ms):
+                due_ms = other_ms
+        return due_ms
 
     @property
     def needs_settling(self) -> bool:

@@ -1,18 +1,9 @@
 """A clean stop: everything that recovery would have to find out is written down. Blocking."""
 
+from ottla.broker.checkpointing import offsets_of
 from ottla.broker.node import Node
 from ottla.errors import DiskError
-from ottla.storage.checkpoints import (
-    CLEAN_SHUTDOWN,
-    LOG_START_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_CHECKPOINT,
-    encode_clean_shutdown,
-    encode_offsets,
-    write_atomic,
-)
-from ottla.storage.durable import MARKS_FILE
-from ottla.storage.jobs import overwrite_file
+from ottla.storage.checkpoints import CLEAN_SHUTDOWN, encode_clean_shutdown, write_atomic
 from ottla.storage.journal import JOURNAL_FILE, empty_journal
 
 
@@ -30,20 +21,13 @@ def stop_cleanly(node: Node) -> bool:
             job = log.close_job()
             if job is not None:
                 job.run(disk)
+            log.recovery_point = log.end_offset
         # Everything is in its place now. Kafka knows nothing of a journal.
         if disk.exists(JOURNAL_FILE):
             file = disk.open(JOURNAL_FILE)
             empty_journal(disk, file)
             disk.close(file)
-        recovery_points = encode_offsets({p.partition: p.log.end_offset for p in partitions})
-        starts = encode_offsets({p.partition: p.log.start_offset for p in partitions})
-        high_watermarks = encode_offsets({p.partition: p.log.end_offset for p in partitions})
-        write_atomic(disk, RECOVERY_POINT_CHECKPOINT, recovery_points)
-        write_atomic(disk, LOG_START_CHECKPOINT, starts)
-        write_atomic(disk, REPLICATION_CHECKPOINT, high_watermarks)
-        marks = node.state.marks
-        marks.set_recovery_points(recovery_points)
-        overwrite_file(disk, MARKS_FILE, marks.encode())
+        offsets_of(partitions, node.state.marks).run(disk)
         broker = node.image.brokers.get(node.node_id)
         epoch = -1 if broker is None else broker.epoch
         write_atomic(disk, CLEAN_SHUTDOWN, encode_clean_shutdown(epoch))

@@ -51,7 +51,7 @@ class Workers:
     def flush(self, ticket: FlushTicket) -> None:
         """In the kernel where it is nothing but one sync, else in the thread."""
         journal = ticket.journal
-        if journal is None or ticket.marks is not None or not self._can_sync(journal.file):
+        if journal is None or not self._can_sync(journal.file):
             self._flushes.put(ticket)
             return
         if any(log.epochs is not None for log in ticket.logs):
@@ -106,7 +106,7 @@ class Workers:
         while (ticket := self._flushes.get()) is not None:
             error: DiskError | None = None
             try:
-                flush_logs(self._disk, ticket.logs, ticket.journal, ticket.marks)
+                flush_logs(self._disk, ticket.logs, ticket.journal)
             except DiskError as failed:
                 error = failed
             self._loop.call_soon_threadsafe(self._on_flushed, ticket, error)

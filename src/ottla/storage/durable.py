@@ -4,25 +4,28 @@ A mark says: up to this offset the log was on disk, and the batch that ends ther
 Below it a bad checksum is rot; above it a torn tail, and is cut. All marks of a log directory stand
 in one side file that Kafka ignores and that may be lost: without marks every bad batch above the
 recovery point counts as a torn tail, as it does in Kafka.
+
+The file is written behind the rounds, not in them. What it does not say yet the journal says.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from crc32c import crc32c
 
 from ottla.names import Now, Uuid
+from ottla.storage.checkpoints import write_atomic
+from ottla.storage.disk import Disk
 
 if TYPE_CHECKING:
     from ottla.storage.log import LogTicket
 
 MARKS_FILE = "ottla-durable-marks"
 FORMAT = 1
-# CRC and size of what follows, in hexadecimal: the file is overwritten in place and never cut,
-# because truncation makes some file systems flush it.
-_HEAD_BYTES = 16
-# Encoding a thousand marks takes a fraction of a millisecond: not in every round.
-REWRITE_INTERVAL_MS = 100
+_CRC_BYTES = 8
+# Encoding a thousand marks takes a fraction of a millisecond, writing them two syncs.
+WRITE_INTERVAL_MS = 1000
 
 
 class Mark(NamedTuple):
@@ -35,61 +38,80 @@ class Mark(NamedTuple):
 
 class _File(msgspec.Struct, frozen=True):
     format: int
-    # The recovery points as we last wrote them: other content means that Kafka had the directory.
-    recovery_points_crc: int
+    # The recovery points as we last wrote them, and as they were before: they are replaced after
+    # this file. Other content means that Kafka had the directory.
+    recovery_points_crcs: tuple[int, ...]
     marks: dict[str, Mark]
+
+
+@dataclass(slots=True, frozen=True)
+class WriteMarks:
+    data: bytes
+
+    def run(self, disk: Disk) -> None:
+        write_atomic(disk, MARKS_FILE, self.data)
 
 
 class DurableMarks:
     def __init__(self, recovery_points: bytes) -> None:
         self._marks: dict[str, Mark] = {}
-        self._is_changed = False
-        self._recovery_points_crc = crc32c(recovery_points)
-        self._next_write_ms = 0
+        self._recovery_points_crcs: tuple[int, ...] = (crc32c(recovery_points),)
+        # Whether the directory was ours when the marks were read.
+        self.are_known = False
+        # Somebody else wrote there since: nothing of ours says anything about it.
+        self.are_void = False
+        # When what changed is to be written.
+        self.due_ms: int | None = None
 
     @classmethod
     def load(cls, data: bytes, recovery_points: bytes) -> "DurableMarks":
-        """No marks where the file is damaged, or older than the last stranger's clean stop."""
         marks = cls(recovery_points)
-        try:
-            body = data[_HEAD_BYTES : _HEAD_BYTES + int(data[8:_HEAD_BYTES], 16)]
-            file = msgspec.json.decode(body, type=_File)
-        except (msgspec.DecodeError, ValueError):
+        body = data[_CRC_BYTES:]
+        if data[:_CRC_BYTES] != b"%08x" % crc32c(body):
             return marks
-        is_whole = data[:8] == b"%08x" % crc32c(body)
-        is_known = file.format == FORMAT
-        if is_whole and is_known and file.recovery_points_crc == marks._recovery_points_crc:
-            marks._marks = file.marks
+        try:
+            file = msgspec.json.decode(body, type=_File)
+        except msgspec.DecodeError:
+            return marks
+        if file.format == FORMAT:
+            marks.are_known = marks._recovery_points_crcs[0] in file.recovery_points_crcs
+            marks.are_void = not marks.are_known
+            marks._marks = file.marks if marks.are_known else {}
         return marks
 
     def of(self, directory: str, topic_id: Uuid) -> Mark | None:
+        """None where nothing is known; where nothing was ever flushed, a mark at offset 0."""
         mark = self._marks.get(directory)
-        return mark if mark is not None and mark.topic_id == topic_id else None
+        if mark is not None and mark.topic_id == topic_id:
+            return mark
+        return Mark(topic_id, 0, -1, 0) if self.are_known else None
+
+    def keep(self, topic_ids: dict[str, Uuid]) -> None:
+        """Forget all marks but those of these directories."""
+        marks = self._marks.items()
+        self._marks = {d: mark for d, mark in marks if topic_ids.get(d) == mark.topic_id}
 
     def set_recovery_points(self, recovery_points: bytes) -> None:
-        self._recovery_points_crc = crc32c(recovery_points)
-        self._is_changed = True
+        """They are written next. A crash between the two files must not void the marks."""
+        self._recovery_points_crcs = (self._recovery_points_crcs[-1], crc32c(recovery_points))
 
-    def on_flushed(self, ticket: "LogTicket") -> None:
+    def on_flushed(self, ticket: "LogTicket", now: Now) -> None:
         log = ticket.log
         if ticket.generation == log.generation and ticket.end_offset > 0:
             epoch = log.epochs.latest_epoch
             mark = Mark(log.topic_id, ticket.end_offset, epoch, ticket.batch_crc)
             self._marks[log.directory] = mark
-            self._is_changed = True
+            if self.due_ms is None:
+                self.due_ms = now.mono_ms + WRITE_INTERVAL_MS
 
     def forget(self, directory: str) -> None:
-        if self._marks.pop(directory, None) is not None:
-            self._is_changed = True
+        self._marks.pop(directory, None)
 
-    def take_due(self, now: Now) -> bytes | None:
-        """The file's new content, where it is time to write it."""
-        if not self._is_changed or now.mono_ms < self._next_write_ms:
-            return None
-        self._is_changed = False
-        self._next_write_ms = now.mono_ms + REWRITE_INTERVAL_MS
+    def take_change(self) -> bytes:
+        """The file's new content, which is written now."""
+        self.due_ms = None
         return self.encode()
 
     def encode(self) -> bytes:
-        body = msgspec.json.encode(_File(FORMAT, self._recovery_points_crc, self._marks))
-        return b"%08x%08x" % (crc32c(body), len(body)) + body
+        body = msgspec.json.encode(_File(FORMAT, self._recovery_points_crcs, self._marks))
+        return b"%08x" % crc32c(body) + body

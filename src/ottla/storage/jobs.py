@@ -6,7 +6,12 @@ A job reads its own fields and the disk, and nothing of the core.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ottla.storage.checkpoints import write_atomic
+from ottla.storage.checkpoints import (
+    LOG_START_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_CHECKPOINT,
+    write_atomic,
+)
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.durable import MARKS_FILE
 from ottla.storage.journal import Round
@@ -29,15 +34,6 @@ def write_file(disk: Disk, path: str, data: bytes, sync: bool = False) -> None:
             disk.append(file, 0, (data,))
         if sync:
             disk.sync(file)
-    finally:
-        disk.close(file)
-
-
-def overwrite_file(disk: Disk, path: str, data: bytes) -> None:
-    """For content that says itself where it ends."""
-    file = disk.open(path, create=True)
-    try:
-        disk.append(file, 0, (data,))
     finally:
         disk.close(file)
 
@@ -168,6 +164,23 @@ class CloseLog:
 
 
 @dataclass(slots=True, frozen=True)
+class WriteOffsets:
+    """The checkpoints of a log directory. Whoever reads half of them recovers more, not less."""
+
+    marks: bytes
+    recovery_points: bytes
+    starts: bytes
+    high_watermarks: bytes
+
+    def run(self, disk: Disk) -> None:
+        # First: by what it says about the recovery points it is known to be ours.
+        write_atomic(disk, MARKS_FILE, self.marks)
+        write_atomic(disk, RECOVERY_POINT_CHECKPOINT, self.recovery_points)
+        write_atomic(disk, LOG_START_CHECKPOINT, self.starts)
+        write_atomic(disk, REPLICATION_CHECKPOINT, self.high_watermarks)
+
+
+@dataclass(slots=True, frozen=True)
 class WarmRange:
     """Bring a range into the page cache, so that the read that met a cold page can be repeated."""
 
@@ -179,12 +192,8 @@ class WarmRange:
         disk.read_blocking(self.file, self.position, self.size)
 
 
-def flush_logs(
-    disk: Disk, tickets: "list[LogTicket]", journal: Round | None, marks: bytes | None
-) -> None:
+def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) -> None:
     """One flush round: one sync of the journal, or one of each file."""
-    if marks is not None:
-        overwrite_file(disk, MARKS_FILE, marks)
     for ticket in tickets:
         if ticket.epochs is not None:
             write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs)

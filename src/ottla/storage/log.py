@@ -67,6 +67,8 @@ class Log:
         self.start_offset = 0
         self.end_offset = 0
         self.durable_offset = 0
+        # Below it recovery need not look. It stays behind where the page cache is trusted.
+        self.recovery_point = 0
         self.durable_segment: Segment | None = None
         self.durable_position = 0
         self.last_batch_crc = 0
@@ -265,6 +267,7 @@ class Log:
         if ticket.generation != self.generation or ticket.end_offset <= self.durable_offset:
             return False
         self.durable_offset = ticket.end_offset
+        self.recovery_point = ticket.end_offset
         self.durable_segment = ticket.segment
         self.durable_position = ticket.position
         return True

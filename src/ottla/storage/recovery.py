@@ -140,6 +140,7 @@ class _Loader:
         elif snapshot_offset == log.end_offset and not self.scanned:
             log.left_clean_at = log.end_offset, log.active.base_offset
         log.trust_page_cache()
+        log.recovery_point = log.end_offset
         return True
 
     def _check_end(self) -> None:

@@ -285,7 +285,7 @@ class Harness:
         if error is None:
             try:
                 self.on_disk(
-                    lambda disk: flush_logs(disk, ticket.logs, ticket.journal, ticket.marks)
+                    lambda disk: flush_logs(disk, ticket.logs, ticket.journal)
                 )
             except DiskError as failed:
                 error = failed

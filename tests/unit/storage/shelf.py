@@ -83,7 +83,7 @@ class Shelf:
 
     def flush(self) -> LogTicket:
         ticket = self.log.draw_ticket()
-        self.disk.run(self.disk.begin_boot(), lambda disk: flush_logs(disk, [ticket], None, None))
+        self.disk.run(self.disk.begin_boot(), lambda disk: flush_logs(disk, [ticket], None))
         self.log.on_flushed(ticket)
         self.durable = self.log.durable_offset
         return ticket
