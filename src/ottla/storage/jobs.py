@@ -6,6 +6,7 @@ A job reads its own fields and the disk, and nothing of the core.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.errors import DiskError
 from ottla.storage.checkpoints import (
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -195,8 +196,8 @@ class WarmRange:
 def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) -> None:
     """One flush round: one sync of the journal, or one of each file."""
     for ticket in tickets:
-        if ticket.epochs is not None:
-            write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs)
+        if ticket.epochs is not None and _has_written_epochs(disk, ticket):
+            ticket.epochs = None
     if journal is not None:
         disk.append(journal.file, journal.position, (journal.data,))
         disk.sync(journal.file)
@@ -204,3 +205,14 @@ def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) ->
     for ticket in tickets:
         for file in ticket.files:
             disk.sync(file)
+
+
+def _has_written_epochs(disk: Disk, ticket: "LogTicket") -> bool:
+    try:
+        write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs or b"")
+    except DiskError as error:
+        if not error.is_full:
+            raise
+        # Nothing is lost: the batches say the same, and a later round finds room.
+        return False
+    return True

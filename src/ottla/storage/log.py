@@ -48,6 +48,7 @@ class LogTicket:
     segment: Segment
     position: int
     files: tuple[DiskFile, ...]
+    # Their checkpoint, until it is written.
     epochs: bytes | None
     batch_crc: int
 
@@ -264,6 +265,9 @@ class Log:
 
     def on_flushed(self, ticket: LogTicket) -> bool:
         """Whether the durable offset moved."""
+        if ticket.epochs is not None:
+            # There was no room for their checkpoint.
+            self.epochs.dirty = True
         if ticket.generation != self.generation or ticket.end_offset <= self.durable_offset:
             return False
         self.durable_offset = ticket.end_offset

@@ -6,11 +6,11 @@ from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.records.batch import CorruptBatch, iter_headers
 from ottla.sim.inodes import PAGE
 from ottla.storage.index import OffsetIndex
-from ottla.storage.jobs import CloseLog, WarmRange
+from ottla.storage.jobs import CloseLog, WarmRange, flush_logs
 from ottla.storage.log import RELATIVE_OFFSET_MAX
 from ottla.storage.recovery import Trust
 from ottla.storage.segment import FileSlice, WouldBlock
-from tests.unit.storage.shelf import CONFIG, WALL_MS, Shelf, batch
+from tests.unit.storage.shelf import CONFIG, DIRECTORY, WALL_MS, Shelf, batch
 
 DAY_MS = 86_400_000
 UNCLEAN = Trust(is_clean=False)
@@ -411,3 +411,19 @@ def test_slices_pin_their_segment_until_they_are_sent() -> None:
     part.release()
 
     assert closed == [shelf.path(0, ".log")]
+
+
+def test_a_round_on_a_full_disk_leaves_the_epochs_for_a_later_one() -> None:
+    shelf = Shelf()
+    shelf.append(batch(), epoch=4)
+    ticket = shelf.log.draw_ticket()
+    shelf.disk.fill()
+
+    shelf.disk.run(shelf.disk.begin_boot(), lambda disk: flush_logs(disk, [ticket], None))
+
+    assert shelf.log.on_flushed(ticket)
+    later = shelf.log.draw_ticket()
+    shelf.disk.free_space()
+    shelf.disk.run(shelf.disk.begin_boot(), lambda disk: flush_logs(disk, [later], None))
+    assert later.epochs is None
+    assert shelf.disk.contents(f"{DIRECTORY}/leader-epoch-checkpoint").endswith(b"4 0\n")
