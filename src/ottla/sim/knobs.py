@@ -30,6 +30,8 @@ KNOBS = (
         ((6_000, 1_500), (30_000, 300), (30_000, 4_000), (200_000, 65_536)),
     ),
     _knob("ottla.storage.journal", "LAZY_SYNC_MS", 20, 200, 1_000),
+    _knob("ottla.storage.durable", "WRITE_INTERVAL_MS", 0, 100, 1_000),
+    _knob("ottla.broker.checkpointing", "OFFSETS_INTERVAL_MS", 200, 2_000, 60_000),
     _knob("ottla.storage.segment", "WALK_BYTES", 100, 700, 8_192),
     _knob("ottla.storage.segment", "RECENT_BATCHES_MAX", 1, 4, 128),
     _knob("ottla.storage.recovery", "SCAN_BYTES", 200, 5_000, 1 << 20),
