@@ -39,24 +39,6 @@ def frame_size(view: memoryview, at: int, frame_bytes_max: int = FRAME_BYTES_MAX
     return size
 
 
-def complete_frames(
-    view: memoryview, frame_bytes_max: int = FRAME_BYTES_MAX
-) -> tuple[list[memoryview], int]:
-    """The whole frames at the start of `view`, without their sizes, and how many bytes they took.
-
-    A frame that is too large is found by its first four bytes, before memory waits for the rest.
-    """
-    frames = []
-    at, filled = 0, len(view)
-    while filled - at >= SIZE_BYTES:
-        end = at + SIZE_BYTES + frame_size(view, at, frame_bytes_max)
-        if end > filled:
-            break
-        frames.append(view[at + SIZE_BYTES : end])
-        at = end
-    return frames, at
-
-
 def parse_request_header(view: memoryview) -> RequestHeader:
     """The API's version need not be one that we know: its header can be read all the same."""
     try:

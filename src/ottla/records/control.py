@@ -1,7 +1,6 @@
 """Control records: what brokers write into logs for each other, between the records of clients.
 
-The key says what a control record is, the value is a message of its own (of `ottla.protocol`,
-except for transaction markers, which are nothing but the epoch of their coordinator).
+The key says what a control record is, the value is a message of its own, of `ottla.protocol`.
 """
 
 import struct
@@ -17,9 +16,7 @@ from ottla.records.batch import (
 from ottla.records.record import Record, encode_batch
 
 _KEY = struct.Struct(">hh")
-_MARKER = struct.Struct(">hi")
 KEY_VERSION = 0
-MARKER_VERSION = 0
 
 
 class ControlType(IntEnum):
@@ -67,18 +64,3 @@ def read_control_type(key: bytes | None) -> ControlType | None:
         return ControlType(number)
     except ValueError:
         return None
-
-
-def encode_marker(coordinator_epoch: int) -> bytes:
-    return _MARKER.pack(MARKER_VERSION, coordinator_epoch)
-
-
-def read_marker(value: bytes | None) -> int:
-    """The coordinator epoch. Later versions may have more behind it."""
-    if value is None or len(value) < _MARKER.size:
-        raise CorruptBatch("a transaction marker without its epoch")
-    epoch: int
-    version, epoch = _MARKER.unpack_from(value)
-    if version < MARKER_VERSION:
-        raise CorruptBatch(f"transaction marker of version {version}")
-    return epoch

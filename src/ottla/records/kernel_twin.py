@@ -52,11 +52,6 @@ class _Endless(_Bad):
     """A varint of more bytes than its type allows."""
 
 
-def _int32(value: int) -> int:
-    value &= 0xFFFFFFFF
-    return value - 0x100000000 if value & 0x80000000 else value
-
-
 def _int64(value: int) -> int:
     value &= 0xFFFFFFFFFFFFFFFF
     return value - 0x10000000000000000 if value & 0x8000000000000000 else value

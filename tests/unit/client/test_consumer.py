@@ -20,7 +20,7 @@ from ottla.protocol.schema.fetch import (
 )
 from ottla.protocol.schema.list_offsets import ListOffsetsRequest
 from ottla.records.batch import Record, seal
-from ottla.records.control import ControlType, encode_control_batch, encode_marker
+from ottla.records.control import ControlType, encode_control_batch
 from ottla.records.record import encode_batch
 from tests.unit.client.model import Log, ModelCluster
 from tests.unit.client.roles import Drive, half
@@ -133,7 +133,7 @@ def test_control_records_are_passed_over_and_their_end_counts() -> None:
     drive = FetcherDrive()
     log = drive.model.log("t")
     fill(log, b"a")
-    marker = [(ControlType.COMMIT, encode_marker(0))]
+    marker = [(ControlType.COMMIT, bytes(6))]
     log.produce(encode_control_batch(marker, timestamp_ms=0))
     assert drive.read("earliest") == [b"a"]
     assert drive.fetcher.consumed(WHERE) == 2

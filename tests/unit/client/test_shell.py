@@ -11,7 +11,7 @@ from ottla.client.positions import End, Start
 from ottla.client.settings import BackoffSettings, ClientSettings, ProducerSettings
 from ottla.client.shell import Client, ConsumedRecord, RecordMetadata
 from ottla.errors import ErrorCode
-from ottla.protocol.frame import complete_frames
+from tests.frames import complete_frames
 from tests.unit.client.model import ModelCluster
 from tests.unit.client.wires import answer_frames
 

@@ -19,8 +19,9 @@ from ottla.names import Now
 from ottla.protocol import apis
 from ottla.protocol.compile import decoder, encode
 from ottla.protocol.facts import Part
-from ottla.protocol.frame import complete_frames, encode_response, parse_request_header
+from ottla.protocol.frame import encode_response, parse_request_header
 from ottla.protocol.schema.api_versions import ApiVersion, ApiVersionsResponse
+from tests.frames import complete_frames
 from tests.unit.client.model import ModelCluster
 
 WALL_MS = 1_700_000_000_000

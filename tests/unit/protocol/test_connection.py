@@ -11,12 +11,13 @@ from ottla.protocol import apis
 from ottla.protocol.compile import decode, encode
 from ottla.protocol.connection import Connection
 from ottla.protocol.facts import Part
-from ottla.protocol.frame import complete_frames, encode_response, parse_request_header
+from ottla.protocol.frame import encode_response, parse_request_header
 from ottla.protocol.schema.api_versions import ApiVersion, ApiVersionsResponse
 from ottla.protocol.schema.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from ottla.protocol.schema.init_producer_id import InitProducerIdRequest
 from ottla.protocol.schema.metadata import MetadataRequest, MetadataResponse
 from ottla.protocol.schema.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.frames import complete_frames
 
 RANGES = {0: (3, 10), 1: (4, 12), 3: (0, 9), 18: (0, 4), 22: (0, 6)}
 

@@ -9,7 +9,6 @@ from ottla.protocol.compile import encode
 from ottla.protocol.facts import Part
 from ottla.protocol.frame import (
     RequestHeader,
-    complete_frames,
     encode_response,
     frame_size,
     parse_request_header,
@@ -94,31 +93,6 @@ def test_a_response_begins_with_its_size_and_leaves_records_apart(
     assert encode_response(9, version, parts) == frame
 
 
-def test_complete_frames_are_found_and_the_rest_is_left() -> None:
-    data = b"\0\0\0\x02ab" + b"\0\0\0\x00" + b"\0\0\0\x03c"
-    frames, used = complete_frames(memoryview(data))
-    assert ([bytes(frame) for frame in frames], used) == ([b"ab", b""], 10)
-
-
-@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\0"])
-def test_a_size_cut_short_is_no_frame_yet(data: bytes) -> None:
-    assert complete_frames(memoryview(data)) == ([], 0)
-
-
-def test_every_way_to_cut_a_stream_gives_the_same_frames() -> None:
-    source = random.Random(4)
-    wanted = [source.randbytes(source.randint(0, 9)) for _ in range(20)]
-    stream = b"".join(len(each).to_bytes(4, "big") + each for each in wanted)
-    found, kept = [], b""
-    while stream:
-        size = source.randint(1, 7)
-        kept, stream = kept + stream[:size], stream[size:]
-        frames, used = complete_frames(memoryview(kept))
-        found += [bytes(frame) for frame in frames]
-        kept = kept[used:]
-    assert (found, kept) == (wanted, b"")
-
-
 @pytest.mark.parametrize("size", [-1, -(1 << 31), 11, (1 << 31) - 1])
 def test_a_size_that_is_negative_or_above_the_bound_is_malformed_before_its_bytes_come(
     size: int,
@@ -126,8 +100,6 @@ def test_a_size_that_is_negative_or_above_the_bound_is_malformed_before_its_byte
     data = memoryview(size.to_bytes(4, "big", signed=True))
     with pytest.raises(Malformed):
         frame_size(data, 0, frame_bytes_max=10)
-    with pytest.raises(Malformed):
-        complete_frames(data, frame_bytes_max=10)
 
 
 def test_a_size_at_the_bound_is_taken() -> None:

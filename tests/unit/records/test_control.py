@@ -4,9 +4,7 @@ from ottla.records.batch import CorruptBatch
 from ottla.records.control import (
     ControlType,
     encode_control_batch,
-    encode_marker,
     read_control_type,
-    read_marker,
 )
 from ottla.records.record import decode_fetched
 from tests.unit.records.batches import WALL_MS
@@ -29,7 +27,7 @@ def test_keys_are_kafkas(kind: ControlType) -> None:
 def test_a_transaction_marker_is_kafkas_byte_for_byte(word: str, kind: ControlType) -> None:
     theirs = SAID["control", "marker", word]
     assert theirs == encode_control_batch(
-        [(kind, encode_marker(41))],
+        [(kind, b"\0\0\0\0\0\x29")],
         timestamp_ms=WALL_MS,
         producer_id=5,
         producer_epoch=3,
@@ -40,7 +38,6 @@ def test_a_transaction_marker_is_kafkas_byte_for_byte(word: str, kind: ControlTy
     ((header, (marker,)),) = decode_fetched(theirs)
     assert header.is_control
     assert read_control_type(marker.key) is kind
-    assert read_marker(marker.value) == 41
 
 
 def test_a_leader_change_is_kafkas_byte_for_byte() -> None:
@@ -66,16 +63,9 @@ def test_several_control_records_share_a_batch() -> None:
 def test_a_type_of_a_later_version_is_none_of_ours() -> None:
     assert read_control_type(b"\0\0\0\x63") is None
     assert read_control_type(b"\0\1\0\1and more") is ControlType.COMMIT
-    assert read_marker(b"\0\1\0\0\0\x29and more") == 41
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0\0\0", b"\xff\xff\0\1"])
 def test_a_key_without_a_type_is_corrupt(key: bytes | None) -> None:
     with pytest.raises(CorruptBatch):
         read_control_type(key)
-
-
-@pytest.mark.parametrize("value", [None, b"", b"\0\0\0\0\0", b"\xff\xff\0\0\0\1"])
-def test_a_marker_without_its_epoch_is_corrupt(value: bytes | None) -> None:
-    with pytest.raises(CorruptBatch):
-        read_marker(value)
