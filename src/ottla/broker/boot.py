@@ -3,11 +3,13 @@
 Everything here runs on the `Disk` port, so that the simulator cuts the power in the middle of it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ottla.broker.state import Identity, NodeState
 from ottla.config import BrokerConfig, TopicConfig
+from ottla.errors import Malformed
 from ottla.metadata.controller import (
     KRAFT_VERSION,
     METADATA_VERSION,
@@ -16,12 +18,14 @@ from ottla.metadata.controller import (
 )
 from ottla.metadata.image import RESOURCE_TOPIC, Endpoint, Image
 from ottla.metadata.records import decode_record
+from ottla.metadata.transactions import TransactionFilter, Written
 from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Now, TopicPartition, Uuid
 from ottla.protocol.compile import decode
 from ottla.protocol.schema.records_raft import VotersRecord
 from ottla.raft.batches import read_values
 from ottla.raft.directory import (
     METADATA_DIRECTORY,
+    QUORUM_STATE,
     WrongQuorum,
     bootstrap_values,
     check_voters,
@@ -31,7 +35,8 @@ from ottla.raft.directory import (
     write_quorum_state,
 )
 from ottla.raft.replica import MetadataReplica
-from ottla.records.batch import read_header
+from ottla.records.batch import CorruptBatch, read_header
+from ottla.records.compress import TooLarge
 from ottla.records.control import ControlType, read_control_type
 from ottla.records.record import decode_batch
 from ottla.replication.hosting import Hosting
@@ -46,20 +51,23 @@ from ottla.storage.checkpoints import (
     encode_uuid,
     write_atomic,
 )
-from ottla.storage.disk import Disk
-from ottla.storage.durable import MARKS_FILE, DurableMarks
-from ottla.storage.journal import replay_journal
+from ottla.storage.disk import Disk, DiskFile
+from ottla.storage.durable import MARKS_FILE, DurableMarks, WriteMarks
+from ottla.storage.journal import discard_journal, replay_journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import (
+    DELETE_SUFFIX,
     PARTITION_METADATA,
     STRAY_SUFFIX,
     decode_partition_metadata,
     deletion_name,
     dir_name,
+    encode_partition_metadata,
+    parse_dir_name,
 )
 from ottla.storage.recovery import CorruptLog, Trust, load_log, read_file
 
-CHECKPOINT_SUFFIX = ".checkpoint"
+SNAPSHOT_NAME = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 
 
 class WrongDirectory(Exception):
@@ -96,19 +104,20 @@ class _Boot:
         self.repairs: list[str] = []
         self.image = Image()
         self.controller = Controller(config, entropy)
-        self.was_clean = disk.exists(CLEAN_SHUTDOWN)
+        self.names = dict.fromkeys(disk.list(""))
+        self.was_clean = CLEAN_SHUTDOWN in self.names
         self.recovery_points = read_file(disk, RECOVERY_POINT_CHECKPOINT) or b""
         marks = read_file(disk, MARKS_FILE) or b""
         self.marks = DurableMarks.load(marks, self.recovery_points)
-        self.journal_file, replayed = replay_journal(disk)
-        if replayed:
-            self.repairs.append(f"wrote {replayed} appends of the last run's journal into place")
 
     def run(self) -> Booted:
         identity = self._identify()
+        journal_file = self._replay_journal()
         replica = self._load_metadata(identity)
         hosting = Hosting(identity.node_id, self.config, self.disk, self.image)
         self._load_partitions(hosting)
+        # By this file the directory is known as ours, whatever a crash does to the rest.
+        WriteMarks(self.marks.encode()).run(self.disk)
         if self.was_clean:
             # From here on only a clean stop makes it clean again.
             self.disk.unlink(CLEAN_SHUTDOWN)
@@ -122,15 +131,24 @@ class _Boot:
             self.image,
             hosting,
             replica,
-            self.journal_file,
+            journal_file,
         )
         return Booted(state, self.repairs)
+
+    def _replay_journal(self) -> DiskFile | None:
+        if self.marks.are_void:
+            discard_journal(self.disk)
+            return None
+        journal_file, replayed = replay_journal(self.disk)
+        if replayed:
+            self.repairs.append(f"wrote {replayed} appends of the last run's journal into place")
+        return journal_file
 
     def _identify(self) -> Identity:
         disk, addresses = self.disk, self.addresses
         data = read_file(disk, META_PROPERTIES)
         if data is None:
-            strangers = [name for name in disk.list("") if dir_name_like(name)]
+            strangers = self._log_directories()
             if strangers:
                 raise WrongDirectory(
                     f"the directory holds {strangers[0]} but no {META_PROPERTIES}: whose data is "
@@ -168,59 +186,90 @@ class _Boot:
         disk = self.disk
         quorum = read_quorum_state(disk)
         if quorum is None:
-            format_directory(
-                disk,
-                voters_of_one(
-                    identity.node_id, identity.directory_id, identity.controller_endpoints[0]
-                ),
-                bootstrap_values(self.controller.bootstrap_levels()),
-                self.now.wall_ms,
-            )
-        log, repairs = load_log(
-            disk,
-            TopicPartition(METADATA_TOPIC, 0),
-            METADATA_DIRECTORY,
-            TopicConfig.resolve({}, self.config),
-            Trust(is_clean=False, mark=self.marks.of(METADATA_DIRECTORY, METADATA_TOPIC_ID)),
+            self._format(identity)
+        trust = Trust(
+            is_clean=False,
+            mark=self.marks.of(METADATA_DIRECTORY, METADATA_TOPIC_ID),
+            wall_ms=self.now.wall_ms,
         )
+        config = TopicConfig.resolve({}, self.config)
+        try:
+            log, repairs = load_log(
+                disk, TopicPartition(METADATA_TOPIC, 0), METADATA_DIRECTORY, config, trust
+            )
+            voters = self._replay_metadata(log)
+        except (CorruptLog, CorruptBatch, TooLarge, Malformed) as error:
+            raise WrongDirectory(f"the metadata log cannot be read: {error}") from error
         self.repairs += repairs
-        voters = self._replay_metadata(log)
         check_voters(voters, identity.node_id, identity.directory_id)
         self._check_features()
         last_epoch = max(log.epochs.latest_epoch, 0 if quorum is None else quorum.leader_epoch)
         write_quorum_state(disk, identity.node_id, last_epoch + 1)
+        if log.active.size >= config.segment_bytes:
+            # Commands see each other's records at once, so nothing can wait for a roll later on.
+            log.on_rolled(log.roll_job().run(disk), self.now.wall_ms)
+            log.leave_directory()
         self.controller.next_offset = log.end_offset
         return MetadataReplica(log, last_epoch + 1, self.controller)
+
+    def _format(self, identity: Identity) -> None:
+        strangers = [name for name in self._log_directories() if name != METADATA_DIRECTORY]
+        if strangers:
+            raise WrongDirectory(
+                f"the directory holds {strangers[0]} but no {QUORUM_STATE}: its metadata is gone. "
+                f"Restore {METADATA_DIRECTORY}, or start with an empty directory."
+            )
+        endpoint = identity.controller_endpoints[0]
+        format_directory(
+            self.disk,
+            voters_of_one(identity.node_id, identity.directory_id, endpoint),
+            bootstrap_values(self.controller.bootstrap_levels()),
+            self.now.wall_ms,
+        )
+
+    def _log_directories(self) -> list[str]:
+        found = []
+        for name in self.names:
+            parsed = parse_dir_name(name)
+            if parsed is not None and parsed.suffix == "":
+                found.append(name)
+        return found
 
     def _replay_metadata(self, log: Log) -> list[VotersRecord]:
         """The newest snapshot, then the log behind it, for the controller and for the broker."""
         snapshots = [
-            name
-            for name in self.disk.list(METADATA_DIRECTORY)
-            if name.endswith(CHECKPOINT_SUFFIX) and "-" in name
+            match
+            for match in map(SNAPSHOT_NAME.fullmatch, self.disk.list(METADATA_DIRECTORY))
+            if match is not None
         ]
         voters: list[VotersRecord] = []
+        transactions = TransactionFilter()
         after = 0
         if snapshots:
             newest = snapshots[-1]
-            after = int(newest.partition("-")[0])
-            data = read_file(self.disk, f"{METADATA_DIRECTORY}/{newest}") or b""
+            after = int(newest[1])
+            data = read_file(self.disk, f"{METADATA_DIRECTORY}/{newest[0]}") or b""
             voters += _voters(data)
             for _, _, value in read_values(data):
-                self._replay(value, after - 1)
+                self._replay(Written(value, after - 1), transactions)
         for segment in log.segments:
+            if not segment.size:
+                continue
             data = self.disk.read_blocking(segment.file, 0, segment.size)
             voters += _voters(data)
             for _, offset, value in read_values(data):
                 if offset >= after:
-                    self._replay(value, offset)
+                    self._replay(Written(value, offset), transactions)
+        self.controller.has_open_transaction = transactions.is_open
         return voters
 
-    def _replay(self, value: bytes, offset: int) -> None:
-        for replayed in (self.image, self.controller):
-            record: Any = decode_record(value)
-            if record is not None:
-                replayed.replay(record, offset)
+    def _replay(self, written: Written, transactions: TransactionFilter) -> None:
+        for value, offset in transactions.take(written):
+            # Decoded for each: the two share no object.
+            for replayed in (self.image, self.controller):
+                record: Any = decode_record(value)
+                if record is not None:
+                    replayed.replay(record, offset)
 
     def _check_features(self) -> None:
         for name, level_max in (
@@ -241,6 +290,7 @@ class _Boot:
         starts = self._offsets(starts_data, LOG_START_CHECKPOINT)
         loaded: dict[TopicPartition, Log] = {}
         damaged: dict[TopicPartition, str] = {}
+        topic_ids = {METADATA_DIRECTORY: METADATA_TOPIC_ID}
         for topic in self.image.topics.values():
             config = TopicConfig.resolve(
                 self.image.configs_of(RESOURCE_TOPIC, topic.name), self.config
@@ -249,14 +299,17 @@ class _Boot:
                 if self.addresses.node_id not in image.replicas:
                     continue
                 partition = TopicPartition(topic.name, index)
+                topic_ids[dir_name(partition)] = topic.topic_id
                 mark = self.marks.of(dir_name(partition), topic.topic_id)
                 # A recovery point names no topic id: it may be of a deleted topic of this name.
                 durable_offset = 0 if mark is None else mark.offset
                 trust = Trust(
-                    is_clean=self.was_clean,
+                    # What was damaged is not listed, and is not clean because the rest is.
+                    is_clean=self.was_clean and partition in recovery_points,
                     recovery_point=min(recovery_points.get(partition, 0), durable_offset),
                     start_offset=starts.get(partition, 0),
                     mark=mark,
+                    wall_ms=self.now.wall_ms,
                 )
                 try:
                     log = self._load_partition(partition, topic.topic_id, config, trust)
@@ -266,31 +319,55 @@ class _Boot:
                     continue
                 if log is not None:
                     loaded[partition] = log
-        hosting.offer_loaded(loaded, damaged)
+        self.marks.keep(topic_ids)
+        doomed = self._put_strays_aside(topic_ids)
+        hosting.offer_loaded(loaded, damaged, doomed)
 
     def _load_partition(
         self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, trust: Trust
     ) -> Log | None:
         directory = dir_name(partition)
-        if not self.disk.exists(directory):
+        if directory not in self.names:
             if trust.mark is not None and trust.mark.offset > trust.start_offset:
                 raise CorruptLog(f"{directory} is gone, and records in it were durable")
             return None
-        metadata = read_file(self.disk, f"{directory}/{PARTITION_METADATA}")
+        metadata_path = f"{directory}/{PARTITION_METADATA}"
+        metadata = read_file(self.disk, metadata_path)
         try:
-            is_ours = metadata is None or decode_partition_metadata(metadata) == topic_id
-        except CorruptCheckpoint:
-            is_ours = True
-        if not is_ours:
+            stored_id = None if metadata is None else decode_partition_metadata(metadata)
+        except CorruptCheckpoint as error:
+            self.repairs.append(f"{directory}: {error}; it was written again")
+            stored_id = None
+        if stored_id not in (None, topic_id):
             # The topic was deleted and made again while this node was down.
-            stray = deletion_name(partition, self.entropy.uuid()).removesuffix("-delete")
-            self.disk.rename(directory, stray + STRAY_SUFFIX)
-            self.disk.sync_dir("")
-            self.repairs.append(f"{directory} belongs to a deleted topic; kept as {stray}")
+            self._put_aside(directory, partition)
             return None
+        if stored_id is None:
+            write_atomic(self.disk, metadata_path, encode_partition_metadata(topic_id))
         log, repairs = load_log(self.disk, partition, directory, config, trust)
         self.repairs += repairs
         return log
+
+    def _put_strays_aside(self, topic_ids: dict[str, Uuid]) -> list[str]:
+        """Directories that the metadata does not name; those that wait to be removed are told."""
+        doomed = []
+        for name in self.names:
+            parsed = parse_dir_name(name)
+            if parsed is None:
+                continue
+            if parsed.suffix == DELETE_SUFFIX:
+                doomed.append(name)
+            elif parsed.suffix == "" and name not in topic_ids:
+                self._put_aside(name, parsed.topic_partition)
+        return doomed
+
+    def _put_aside(self, directory: str, partition: TopicPartition) -> None:
+        """As Kafka does: nobody serves it, and an operator decides."""
+        stray = deletion_name(partition, self.entropy.uuid()).removesuffix(DELETE_SUFFIX)
+        stray += STRAY_SUFFIX
+        self.disk.rename(directory, stray)
+        self.disk.sync_dir("")
+        self.repairs.append(f"{directory} belongs to no topic that is known; kept as {stray}")
 
     def _offsets(self, data: bytes, name: str) -> dict[TopicPartition, int]:
         try:
@@ -299,12 +376,6 @@ class _Boot:
             self.repairs.append(f"{name} cannot be read ({error}); logs are recovered in full")
             self.was_clean = False
             return {}
-
-
-def dir_name_like(name: str) -> bool:
-    """A log's directory, as far as its name tells."""
-    stem, _, number = name.rpartition("-")
-    return bool(stem) and number.isdigit()
 
 
 def _voters(data: bytes) -> Iterator[VotersRecord]:

@@ -58,6 +58,8 @@ class Node:
         self.fetch_bytes_max = state.config.int("fetch.max.bytes")
         self.syncs = state.config.is_durable()
         self.is_storage_offline = False
+        # Of frames that were copied because they have to wait.
+        self.held_bytes = 0
         self.image: Image = state.image
         self.connections: dict[ConnId, Connection] = {}
         self.timers = Timers()
@@ -87,7 +89,7 @@ class Node:
         self.flusher.mark_dirty(self.metadata, now)
         controller = self.metadata.controller
         registration = self.state.registration()
-        records = [] if self.image.features else controller.bootstrap()
+        records = controller.activate()
         records += controller.register_controller(registration)
         self.append_metadata(records, lambda now: None)
         self.append_metadata(controller.register_broker(registration), lambda now: None)
@@ -180,6 +182,7 @@ class Node:
             route = self.route_of(header.api_key, header.api_version)
             if slots and (not route.is_produce or len(slots) >= SLOTS_PER_CONNECTION_MAX):
                 connection.held = bytes(frame)
+                self.held_bytes += len(frame)
                 self._mute(connection)
                 return
             connection.client_id = header.client_id
@@ -415,6 +418,8 @@ class Node:
 
     def _unpark(self, parked: Parked) -> None:
         parked.is_done = True
+        self.held_bytes -= parked.frame_bytes
+        parked.frame_bytes = 0
         parked.stop_waiting()
         parked.call.connection.parked.pop(parked, None)
         if parked.timer is not None:
@@ -426,7 +431,7 @@ class Node:
         for parked in list(connection.parked):
             self._unpark(parked)
         connection.slots.clear()
-        connection.held = None
+        self._take_held(connection)
 
     def _mute(self, connection: Connection) -> None:
         if not connection.is_muted:
@@ -436,11 +441,17 @@ class Node:
     def _resume(self, connection: Connection) -> None:
         """The slots are empty: what was held runs, and unless it parks, frames flow again."""
         connection.is_muted = False
-        held, connection.held = connection.held, None
+        held = self._take_held(connection)
         if held is not None:
             self.received(connection.conn, memoryview(held), self.now)
         if not connection.is_muted:
             self.effects.append(Unmute(connection.conn))
+
+    def _take_held(self, connection: Connection) -> bytes | None:
+        held, connection.held = connection.held, None
+        if held is not None:
+            self.held_bytes -= len(held)
+        return held
 
     def wait_for(self, cause: Stalled | WouldBlock, parked: Parked) -> Parked:
         """Run it again when what kept it from being answered is over."""
@@ -473,7 +484,8 @@ class Node:
             reply: Message = call.route.handle(self, call, request)
             return reply
 
-        return self.wait_for(cause, Parked(call, retry))
+        self.held_bytes += len(frame)
+        return self.wait_for(cause, Parked(call, retry, frame_bytes=len(frame)))
 
     def _park(self, parked: Parked) -> None:
         self.metrics.parked += 1

@@ -58,6 +58,8 @@ class Controller:
         self.config = config
         self.entropy = entropy
         self.image = Image()
+        # A transaction that its controller did not live to end.
+        self.has_open_transaction = False
         # Offset at which the next record will stand: a broker's epoch is that of its registration.
         self.next_offset = 0
 
@@ -65,8 +67,15 @@ class Controller:
         self.image.replay(record, offset)
         self.next_offset = offset + 1
 
-    def bootstrap(self) -> list[Any]:
-        """The first records of a new cluster, in one metadata transaction (KIP-868)."""
+    def activate(self) -> list[Any]:
+        """The first records of a controller: what a former one left open, and a new cluster's."""
+        records: list[Any] = []
+        if self.has_open_transaction:
+            records.append(schema.AbortTransactionRecord(reason="the controller failed"))
+        return records if self.image.features else records + self._bootstrap()
+
+    def _bootstrap(self) -> list[Any]:
+        """In one metadata transaction (KIP-868)."""
         return [
             schema.BeginTransactionRecord(name="Bootstrap records"),
             *self.bootstrap_levels(),

@@ -3,7 +3,7 @@
 from typing import Any, Final, cast
 
 from ottla.errors import Malformed
-from ottla.protocol.compile import decoder, encoder
+from ottla.protocol.compile import UnsupportedVersion, decoder, encoder
 from ottla.protocol.facts import Part
 from ottla.protocol.schema import records_metadata as schema
 
@@ -11,6 +11,7 @@ FRAME_VERSION: Final = 1
 
 # What `metadata.version` 30 (4.3-IV0) writes. Records of other versions are read all the same.
 WRITTEN_VERSIONS: Final[dict[type[Any], int]] = {
+    schema.AbortTransactionRecord: 0,
     schema.BeginTransactionRecord: 0,
     schema.BrokerRegistrationChangeRecord: 0,
     schema.ConfigRecord: 0,
@@ -37,6 +38,7 @@ API_KEYS: Final[dict[type[Any], int]] = {
     schema.BrokerRegistrationChangeRecord: 17,
     schema.BeginTransactionRecord: 23,
     schema.EndTransactionRecord: 24,
+    schema.AbortTransactionRecord: 25,
     schema.RegisterControllerRecord: 27,
 }
 
@@ -51,16 +53,29 @@ def encode_record(record: Any) -> bytes:
     return b"".join(cast("list[bytes]", parts))
 
 
-def decode_record(value: bytes) -> Any | None:
-    """The record, or None for a type that this version does not know: it is skipped, and kept."""
-    view = memoryview(value)
+def api_key_of(value: bytes) -> int:
+    return _read_api_key(memoryview(value))[0]
+
+
+def _read_api_key(view: memoryview) -> tuple[int, int]:
     frame_version, at = _read_uvarint(view, 0)
     if frame_version != FRAME_VERSION:
         raise Malformed(f"metadata record frame version {frame_version}")
-    api_key, at = _read_uvarint(view, at)
+    return _read_uvarint(view, at)
+
+
+def decode_record(value: bytes) -> Any | None:
+    """The record, or None for a type that this version does not know: it is skipped, and kept."""
+    view = memoryview(value)
+    api_key, at = _read_api_key(view)
     version, at = _read_uvarint(view, at)
     cls = TYPES.get(api_key)
-    return None if cls is None else decoder(cls, version)(view, at)[0]
+    if cls is None:
+        return None
+    try:
+        return decoder(cls, version)(view, at)[0]
+    except UnsupportedVersion as error:
+        raise Malformed(f"a metadata record of a later version: {error}") from error
 
 
 def _read_uvarint(view: memoryview, at: int) -> tuple[int, int]:

@@ -61,6 +61,7 @@ class Hosting:
         self.topics_by_id: dict[Uuid, HostedTopic] = {}
         self._loaded: dict[TopicPartition, Log] = {}
         self._damaged: dict[TopicPartition, str] = {}
+        self._doomed: list[str] = []
         self._directories = Directories()
         self._opening = 0
         self._when_open: list[Callable[[Now], None]] = []
@@ -75,11 +76,18 @@ class Hosting:
         return self._node
 
     def offer_loaded(
-        self, logs: dict[TopicPartition, Log], damaged: dict[TopicPartition, str]
+        self,
+        logs: dict[TopicPartition, Log],
+        damaged: dict[TopicPartition, str],
+        doomed: list[str],
     ) -> None:
-        """Logs that recovery found, or had to give up, for when the metadata names them."""
+        """Logs that recovery found, or had to give up, for when the metadata names them.
+
+        `doomed` are directories whose topic a former process deleted, and whose files it did not.
+        """
         self._loaded = logs
         self._damaged = damaged
+        self._doomed = doomed
 
     def all_partitions(self) -> list[Partition]:
         return [p for topic in self.topics.values() for p in topic.partitions.values()]
@@ -108,6 +116,8 @@ class Hosting:
         for topic in list(self.image.topics.values()):
             for index in topic.partitions:
                 self._host(topic.topic_id, index, now)
+        for directory in self._doomed:
+            self._remove_later(directory, self.config.int("log.segment.delete.delay.ms"))
 
     def _topic(self, image: TopicImage) -> HostedTopic:
         hosted = self.topics_by_id.get(image.topic_id)

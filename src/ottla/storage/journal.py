@@ -189,6 +189,13 @@ class _Entry(NamedTuple):
     data: bytes
 
 
+def discard_journal(disk: Disk) -> None:
+    """Somebody else has written to the logs since: its bytes would overwrite theirs."""
+    if disk.exists(JOURNAL_FILE):
+        disk.unlink(JOURNAL_FILE)
+        disk.sync_dir("")
+
+
 def replay_journal(disk: Disk) -> tuple[DiskFile | None, int]:
     """Write what a crash left behind to where it belongs; the file to go on with, and how much.
 
