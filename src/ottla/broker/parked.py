@@ -90,6 +90,8 @@ class Parked:
     is_done: bool = False
     is_woken: bool = False
     is_expired: bool = False
+    # What it holds of the memory for requests.
+    frame_bytes: int = 0
     timer: Timer | None = None
     watched: list[dict[Any, None]] = field(default_factory=list)
 
