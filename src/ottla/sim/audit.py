@@ -13,14 +13,19 @@ from ottla.sim.workload import BACKOFF, Calls, Consuming, Load, Producing
 from ottla.sim.world import NS_PER_S
 
 AUDIT_NS = 20 * NS_PER_S
+# For a log that will not be served.
+REFUSAL_NS = 2 * NS_PER_S
 
 
 class Auditor:
     """Produces to every partition and reads all of them from start to end."""
 
-    def __init__(self, load: Load, states: dict[str, TopicState]) -> None:
+    def __init__(
+        self, load: Load, states: dict[str, TopicState], rotten: TopicPartition | None
+    ) -> None:
         self.load = load
         self.states = states
+        self.rotten = rotten
         self.stuck: list[str] = []
 
     def run(self) -> None:
@@ -31,8 +36,11 @@ class Auditor:
             if state.exists
             for at in range(state.partitions)
         ]
-        self._probe(partitions)
-        self._read(partitions)
+        sound = [where for where in partitions if where != self.rotten]
+        self._probe(sound)
+        self._read(sound)
+        if self.rotten is not None:
+            self._read_rotten(self.rotten)
 
     def _wait(self, is_done: "partial[bool]", what: str) -> bool:
         if self.load.world.run_while(lambda: not is_done(), AUDIT_NS):
@@ -99,3 +107,21 @@ class Auditor:
         fetcher = consuming.fetcher
         self._wait(partial(lambda: fetcher.is_finished), "the last read does not end")
         consuming.client.close()
+
+    def _read_rotten(self, where: TopicPartition) -> None:
+        """Whole, or refused: by the broker, or by the client that checks what it got."""
+        load = self.load
+        reported = len(load.anomalies)
+        settings = FetchSettings(request_timeout_ms=5_000, reset="error", backoff=BACKOFF)
+        consuming = Consuming(load, "audit-rotten", settings)
+        consuming.assign(where, "earliest", "latest")
+        consuming.client.turn()
+        fetcher = consuming.fetcher
+        load.world.run_while(lambda: not fetcher.is_finished, REFUSAL_NS)
+        consuming.client.close()
+        is_refused = len(load.anomalies) > reported or not fetcher.is_finished
+        del load.anomalies[reported:]
+        expected = load.acknowledged(where)
+        if not is_refused and (fetcher.consumed(where) or 0) < expected:
+            detail = f"{fetcher.consumed(where)} of {expected} are served, and nobody says why"
+            load.report("silently-shorter", str(where), detail)

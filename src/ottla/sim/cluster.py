@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ottla.names import TopicPartition
 from ottla.sim.audit import Auditor
 from ottla.sim.checkers import Anomaly, LogWatch, check
 from ottla.sim.churn import Admin, Churning
@@ -14,6 +15,7 @@ from ottla.sim.history import History
 from ottla.sim.knobs import draw_knobs, turned
 from ottla.sim.machine import Machine
 from ottla.sim.network import SimNetwork
+from ottla.sim.rot import EXCUSED, rot_a_batch
 from ottla.sim.swarm import OPERATIONS_MIN, Shape, Swarm, draw_plan, vacuous
 from ottla.sim.tap import WireTap
 from ottla.sim.trace import Trace
@@ -25,6 +27,7 @@ OK, CRASHED, STUCK, WRONG = 0, 10, 11, 12
 OVERTIME_NS = 5 * NS_PER_S
 # Every pending operation is answered within this time of a healthy broker.
 SETTLE_NS = 25 * NS_PER_S
+ROT_RATE = 0.3
 
 
 @dataclass(slots=True)
@@ -90,6 +93,8 @@ class Cluster:
         world.clock.set_drift(shape.clock_drift_ppm)
         self.load = Load(world, self.network, shape, self.history, self.tap)
         self.verdict = Verdict(seed)
+        # The log that rotted at the end.
+        self.rotten: TopicPartition | None = None
         self.swarm = Swarm(world, self.plan, self.machine, self.disk, self.network, "node")
 
     def run(self) -> Verdict:
@@ -132,13 +137,28 @@ class Cluster:
             world.note(f"at the end: {blow}")
             blows = {"kill": self.machine.kill, "power": self.machine.cut_power}
             blows.get(blow, self.machine.stop)()
+            if blow in blows and world.rng("rot").random() < ROT_RATE:
+                self._rot()
             world.run_while(lambda: self.machine.is_running, 5 * NS_PER_S)
         states = self.admin.states | self.churning.admin.states
-        auditor = Auditor(self.load, states)
+        auditor = Auditor(self.load, states, self.rotten)
         auditor.run()
         self.verdict.stuck += auditor.stuck
         self._rest()
-        self.verdict.stuck += self.machine.leaks()
+        if self.rotten is None:
+            # The files of a log that is not served stay open.
+            self.verdict.stuck += self.machine.leaks()
+
+    def _rot(self) -> None:
+        topic_ids = {
+            f"{name}-{at}": self.admin.states[name].topic_id
+            for name, partitions in self.load.topics.items()
+            for at in range(partitions)
+        }
+        directory = rot_a_batch(self.disk, self.world.rng("rot"), topic_ids)
+        if directory is not None:
+            name, _, index = directory.rpartition("-")
+            self.rotten = TopicPartition(name, int(index))
 
     def _rest(self) -> None:
         """Connections close, flushes end, deleted files go."""
@@ -235,7 +255,9 @@ class Cluster:
         verdict.recent = self.world.trace.recent()
 
     def _is_owed(self, anomaly: Anomaly) -> bool:
-        """Nobody reads a topic at the end that was deleted."""
+        """Nobody reads a topic at the end that was deleted, or a log that says it is damaged."""
+        if self.rotten is not None and anomaly.partition.startswith(f"{self.rotten}@"):
+            return anomaly.name not in EXCUSED
         if anomaly.name != "unseen":
             return True
         topic_ids = self.load.tap.topic_ids.values()

@@ -72,6 +72,12 @@ class Load:
     def partitions(self) -> list[TopicPartition]:
         return [TopicPartition(name, at) for name, n in self.topics.items() for at in range(n)]
 
+    def acknowledged(self, where: TopicPartition) -> int:
+        """The end of what readers have been told of a partition."""
+        key = self.tap.key(*where)
+        reads = self.history.reads
+        return max((read.high_watermark for read in reads if read.partition == key), default=0)
+
     def next_value(self) -> int:
         self._values += 1
         return self._values
