@@ -78,13 +78,17 @@ def load_log(
 ) -> tuple[Log, list[str]]:
     """The log, and what was repaired on the way, for the operator. Blocking: at boot."""
     repairs = finish_swaps(disk, directory)
-    loader = _Loader(disk, Log(partition, directory, disk, config), trust, repairs)
-    while not loader.load():
+    while True:
+        log = Log(partition, directory, disk, config)
+        is_loaded = False
+        try:
+            is_loaded = _Loader(disk, log, trust, repairs).load()
+        finally:
+            for segment in log.segments if not is_loaded else ():
+                disk.close(segment.file)
+        if is_loaded:
+            return log, repairs
         # A cut took batches that the producers' state was made of: all is made anew.
-        for segment in loader.log.segments:
-            disk.close(segment.file)
-        loader = _Loader(disk, Log(partition, directory, disk, config), trust, repairs)
-    return loader.log, repairs
 
 
 def read_file(disk: Disk, path: str) -> bytes | None:
@@ -110,6 +114,7 @@ class _Loader:
                 self.numbers.setdefault(match[2], []).append(int(match[1]))
         self.has_epochs = False
         self.scanned: list[Segment] = []
+        self.has_met_mark = False
 
     def load(self) -> bool:
         """False where it has to begin again, because the files are others now."""
@@ -146,10 +151,13 @@ class _Loader:
     def _check_end(self) -> None:
         """Records may be gone without a trace of damage: whole batches, or whole files."""
         end_offset = self.log.end_offset
-        mark = self.trust.mark
-        durable_offset = self.trust.start_offset if mark is None else mark.offset
-        if end_offset < max(durable_offset, self.trust.start_offset):
-            self._stop(end_offset, f"the log ends there, and held {durable_offset} offsets")
+        mark_offset = 0 if self.trust.mark is None else self.trust.mark.offset
+        durable_offset = max(mark_offset, self.trust.start_offset)
+        if end_offset < durable_offset:
+            self._stop(end_offset, f"the log ends there, and reached {durable_offset}")
+        if self.scanned and self.scanned[0].base_offset < mark_offset and not self.has_met_mark:
+            # Offsets are not covered by a batch's CRC.
+            self._stop(mark_offset, "no batch ends there any more")
 
     def _stop(self, offset: int, why: str) -> None:
         raise CorruptLog(
@@ -254,20 +262,26 @@ class _Loader:
         False where they do not lead there: the files are of different moments.
         """
         log = self.log
-        if segment.size >= HEADER_BYTES:
-            head = self.disk.read_blocking(segment.file, 0, HEADER_BYTES)
-            segment.first_timestamp_ms = read_header(head).max_timestamp
         end_offset, position = segment.offset_index.lookup(segment.offset_index.last_offset)
         if position >= max(segment.size, 1):
             return False
-        headers = []
         try:
-            for header, _ in self._batches(segment.file, position, segment.size):
-                headers.append(header)
-        except _Damage:
+            if segment.size >= HEADER_BYTES:
+                head = self.disk.read_blocking(segment.file, 0, HEADER_BYTES)
+                segment.first_timestamp_ms = read_header(head).max_timestamp
+            headers = [h for h, _ in self._batches(segment.file, position, segment.size)]
+        except (_Damage, CorruptBatch):
+            return False
+        if headers:
+            is_indexed = len(segment.offset_index) > 0
+            if is_indexed and headers[0].last_offset != segment.offset_index.last_offset:
+                return False
+            if log.producers.map_end_offset < headers[0].base_offset:
+                return False
+            end_offset = headers[-1].next_offset
+        if segment.max_timestamp_offset > end_offset:
             return False
         for header in headers:
-            end_offset = header.next_offset
             log.last_batch_crc = header.crc
             if header.max_timestamp > segment.max_timestamp_ms:
                 segment.max_timestamp_ms = header.max_timestamp
@@ -302,8 +316,10 @@ class _Loader:
                 )
                 next_offset = header.next_offset
                 log.last_batch_crc = header.crc
-                if mark is not None and next_offset == mark.offset and header.crc != mark.crc:
-                    self._stop(header.base_offset, "another batch stands where it was")
+                if mark is not None and next_offset == mark.offset:
+                    self.has_met_mark = True
+                    if header.crc != mark.crc:
+                        self._stop(header.base_offset, "another batch stands where it was")
                 if header.partition_leader_epoch > log.epochs.latest_epoch:
                     log.epochs.assign(header.partition_leader_epoch, header.base_offset)
                 self._note_producer(header)
@@ -358,6 +374,14 @@ class _Loader:
             raise _Damage(position, f"offset {header.last_offset} is too far for this segment")
         if position > SEGMENT_POSITION_MAX:
             raise _Damage(position, "the segment is too large")
+        epoch = header.partition_leader_epoch
+        if self.trust.mark is None or not self.has_epochs or epoch < 0:
+            return
+        # Nor is a batch's epoch covered. The checkpoint is written before the batches are synced.
+        epochs = self.log.epochs
+        is_known = epoch <= epochs.latest_epoch or header.base_offset < self.trust.durable_offset
+        if is_known and epochs.epoch_for_offset(header.base_offset) != epoch:
+            raise _Damage(position, f"a batch of epoch {epoch} where that epoch is not")
 
     def _cut(self, segment: Segment, tear: _Tear, later_bases: list[int]) -> bool:
         """Take away what is torn. True where nothing of the log is left behind it."""

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ottla.config import BrokerConfig, TopicConfig
-from ottla.names import Now, TopicPartition
+from ottla.names import TopicPartition
 from ottla.records.batch import Record
 from ottla.records.record import encode_batch
 from ottla.records.validate import ProduceRules, Validated, validate_produced
@@ -116,15 +116,18 @@ class Shelf:
             self.disk.run(boot, make)
         self.disk.put(path, contents)
 
+    def unlink(self, path: str) -> None:
+        self.disk.run(self.disk.begin_boot(), lambda disk: disk.unlink(path))
+
+    def rename(self, old: str, new: str) -> None:
+        self.disk.run(self.disk.begin_boot(), lambda disk: disk.rename(old, new))
+
     def bytes_of(self, part: FileSlice | None) -> bytes:
         if part is None:
             return b""
         data = self.disk.peek(part.segment.file, part.position, part.size)
         part.release()
         return data
-
-    def now(self) -> Now:
-        return Now(0, WALL_MS)
 
     # What the twin says
 

@@ -1,0 +1,639 @@
+"""What a start makes of a log's files, whatever happened to them. Covers: ottla.storage.swaps."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ottla.config import TopicConfig
+from ottla.records.batch import iter_headers
+from ottla.sim.disk import PowerCut
+from ottla.storage.durable import Mark
+from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.index import OffsetIndex, TimeIndex
+from ottla.storage.jobs import EPOCHS_FILE
+from ottla.storage.producers import SNAPSHOT_SUFFIX, WINDOW_SUFFIX
+from ottla.storage.recovery import CorruptLog, Trust, load_log
+from tests.unit.storage.shelf import (
+    CONFIG,
+    DIRECTORY,
+    PARTITION,
+    TOPIC_ID,
+    WALL_MS,
+    Kept,
+    Shelf,
+    batch,
+)
+from tests.unit.storage.test_log import read
+
+CLEAN = Trust(is_clean=True)
+# As after Kafka had the directory: nothing is known of what was durable.
+UNKNOWN = Trust(is_clean=False)
+# As after a life of our own in which nothing was flushed.
+NOTHING_DURABLE = Trust(is_clean=False, mark=Mark(TOPIC_ID, 0, -1, 0))
+ONE_SEGMENT = CONFIG._replace(segment_bytes=1 << 20)
+
+
+def trust_in(shelf: Shelf, offset: int | None = None) -> Trust:
+    """With a mark at this offset, or where the log ends."""
+    end_offset = shelf.log.end_offset if offset is None else offset
+    crc = 0
+    for kept in shelf.kept:
+        if kept.last_offset + 1 == end_offset:
+            crc = next(iter_headers(kept.data)).crc
+    return Trust(is_clean=False, mark=Mark(TOPIC_ID, end_offset, 0, crc))
+
+
+def filled(batches: int = 6, config: TopicConfig = ONE_SEGMENT) -> Shelf:
+    shelf = Shelf(config=config)
+    for at in range(batches):
+        shelf.append(
+            batch(
+                1 + at % 3,
+                b"x" * (at * 37 % 90),
+                timestamps=tuple(WALL_MS + (at * 7919 % 50) for _ in range(1 + at % 3)),
+                producer=(5, 0, shelf_sequence(shelf)),
+            ),
+            epoch=at // 3,
+        )
+    shelf.flush()
+    return shelf
+
+
+def shelf_sequence(shelf: Shelf) -> int:
+    entry = shelf.log.producers.get(5)
+    return 0 if entry is None else entry.last_sequence + 1
+
+
+def assert_is_twin(shelf: Shelf, kept: list[Kept]) -> None:
+    """The log holds these batches, and everything that is derived from them."""
+    log = shelf.log
+    end_offset = kept[-1].last_offset + 1 if kept else 0
+    assert log.end_offset == log.durable_offset == end_offset
+    parts, offset = [], 0
+    while offset < end_offset:
+        part = read(shelf, offset, end_offset, 1 << 20, True)
+        parts.append(part)
+        offset = list(iter_headers(part))[-1].next_offset
+    assert b"".join(parts) == b"".join(one.data for one in kept)
+    epochs = LeaderEpochs()
+    for one in kept:
+        epochs.assign(one.epoch, one.base_offset)
+    assert log.epochs.entries() == epochs.entries()
+    headers = [header for one in kept for header in iter_headers(one.data)]
+    entry = log.producers.get(5)
+    produced = [header for header in headers if header.producer_id == 5]
+    if produced:
+        assert entry is not None
+        assert [b.base_offset for b in entry.batches()] == [h.base_offset for h in produced[-5:]]
+    else:
+        assert entry is None
+    newest = max((header.max_timestamp for header in headers), default=-1)
+    assert max(segment.max_timestamp_ms for segment in log.segments) == newest
+    for segment in log.segments:
+        for last_offset, position in segment.offset_index.entries():
+            assert segment.find(shelf.disk, last_offset)[0] == position
+
+
+def whole(shelf: Shelf, size: int) -> list[Kept]:
+    """The batches of a single segment that fit into so many bytes."""
+    kept, end = [], 0
+    for one in shelf.kept:
+        end += len(one.data)
+        if end > size:
+            break
+        kept.append(one)
+    return kept
+
+
+# A torn tail
+
+
+def test_a_log_cut_at_any_byte_keeps_the_whole_batches() -> None:
+    shelf = filled()
+    path = shelf.path(0, ".log")
+    contents = shelf.disk.contents(path)
+    for size in range(len(contents) + 1):
+        shelf.put(path, contents[:size])
+        repairs = shelf.load(NOTHING_DURABLE)
+
+        kept = whole(shelf, size)
+        assert_is_twin(shelf, kept)
+        expected = sum(len(one.data) for one in kept)
+        assert len(shelf.disk.contents(path)) == expected
+        assert any("cut a torn tail" in line for line in repairs) is (expected < size)
+
+
+TAILS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
+    ("zeros", lambda data: bytes(300)),
+    ("a page of zeros", lambda data: bytes(4096)),
+    ("garbage", lambda data: random.Random(1).randbytes(300)),
+    ("a few bytes", lambda data: b"\0\0\1"),
+    ("the first batch again", lambda data: data[:75]),
+    ("a length without an end", lambda data: b"\0" * 8 + b"\x7f\xff\xff\xff" + bytes(200)),
+    ("a negative length", lambda data: b"\0" * 8 + b"\xff\xff\xff\xff" + bytes(200)),
+)
+
+
+@pytest.mark.parametrize("tail", TAILS, ids=[name for name, _ in TAILS])
+@pytest.mark.parametrize("trust", ["marked", "unknown"])
+def test_what_stands_behind_the_last_batch_is_cut(
+    tail: tuple[str, Callable[[bytes], bytes]], trust: str
+) -> None:
+    shelf = filled()
+    path = shelf.path(0, ".log")
+    contents = shelf.disk.contents(path)
+    shelf.put(path, contents + tail[1](contents))
+
+    repairs = shelf.load(trust_in(shelf) if trust == "marked" else UNKNOWN)
+
+    assert_is_twin(shelf, shelf.kept)
+    assert shelf.disk.contents(path) == contents
+    assert len(repairs) == 1
+
+
+def test_a_torn_tail_above_the_mark_is_cut_and_below_it_is_rot() -> None:
+    shelf = filled()
+    path = shelf.path(0, ".log")
+    contents = shelf.disk.contents(path)
+    fourth = shelf.kept[3]
+    at = contents.index(fourth.data) + 70
+    torn = contents[:at] + b"\xff" + contents[at + 1 :]
+
+    shelf.put(path, torn)
+    shelf.load(trust_in(shelf, fourth.base_offset))
+    assert_is_twin(shelf, shelf.kept[:3])
+
+    shelf.put(path, torn)
+    with pytest.raises(CorruptLog):
+        shelf.load(trust_in(shelf, fourth.last_offset + 1))
+    assert shelf.disk.contents(path) == torn
+
+
+# Rot
+
+
+def test_any_flipped_bit_below_the_mark_stops_the_log() -> None:
+    shelf = filled(4)
+    path = shelf.path(0, ".log")
+    contents = shelf.disk.contents(path)
+    trust = trust_in(shelf)
+    for at in range(len(contents)):
+        flipped = bytearray(contents)
+        flipped[at] ^= 1 << at % 8
+        shelf.put(path, bytes(flipped))
+        with pytest.raises(CorruptLog):
+            shelf.load(trust)
+        assert shelf.disk.contents(path) == bytes(flipped)
+        assert shelf.disk.open_paths().count(path) == 1
+
+
+def test_a_log_that_lost_whole_batches_below_its_mark_is_not_served_shorter() -> None:
+    shelf = filled()
+    path = shelf.path(0, ".log")
+    size = len(shelf.disk.contents(path)) - len(shelf.kept[-1].data)
+    shelf.put(path, shelf.disk.contents(path)[:size])
+
+    with pytest.raises(CorruptLog):
+        shelf.load(trust_in(shelf))
+
+
+def test_another_batch_where_the_mark_says_which_one_was_is_rot() -> None:
+    shelf, other = filled(3), Shelf(config=ONE_SEGMENT)
+    for kept in shelf.kept:
+        other.append(batch(kept.last_offset - kept.base_offset + 1, b"other"))
+    trust = trust_in(shelf)
+    shelf.put(shelf.path(0, ".log"), other.disk.contents(other.path(0, ".log")))
+
+    with pytest.raises(CorruptLog):
+        shelf.load(trust)
+
+
+@pytest.mark.parametrize("at", [0, 30, 300])
+def test_damage_after_a_clean_stop_is_rot_wherever_it_is_found(at: int) -> None:
+    shelf = filled()
+    shelf.close()
+    path = shelf.path(0, ".log")
+    rotten = bytearray(shelf.disk.contents(path))
+    rotten[at] ^= 0x10
+    shelf.put(path, bytes(rotten))
+    # What makes us look.
+    shelf.put(shelf.path(0, ".index"), b"\1")
+
+    with pytest.raises(CorruptLog):
+        shelf.load(CLEAN)
+
+
+def test_damage_below_the_recovery_point_is_rot() -> None:
+    shelf = filled()
+    path = shelf.path(0, ".log")
+    shelf.put(path, shelf.disk.contents(path)[:100])
+
+    with pytest.raises(CorruptLog):
+        shelf.load(Trust(is_clean=False, recovery_point=shelf.log.end_offset))
+
+
+def test_a_log_start_beyond_the_log_is_reported() -> None:
+    shelf = filled()
+
+    with pytest.raises(CorruptLog):
+        shelf.load(Trust(is_clean=False, start_offset=shelf.log.end_offset + 1))
+
+
+# Several segments
+
+
+def test_a_tear_takes_what_follows_it_and_nothing_else() -> None:
+    """The producers' state too: a retry of what is gone is no duplicate."""
+    for seed in range(40):
+        shelf = filled(40, config=CONFIG)
+        source = random.Random(seed)
+        segment = source.choice(shelf.log.segments[:-1])
+        path = segment.file.path
+        size = source.randrange(segment.size)
+        torn = shelf.disk.contents(path)[:size] + bytes(source.choice((0, 1, 100)))
+        shelf.put(path, torn)
+
+        shelf.load(source.choice((NOTHING_DURABLE, UNKNOWN)))
+
+        before = sum(s.size for s in shelf.log.segments if s.base_offset < segment.base_offset)
+        kept = whole(shelf, before + size)
+        if len(shelf.log.segments) > 1 and shelf.log.end_offset != kept[-1].last_offset + 1:
+            # Without a mark whole batches may have been removed by a compaction of Kafka's.
+            assert size == sum(len(one.data) for one in whole_of(shelf, segment.base_offset, size))
+            continue
+        assert_is_twin(shelf, kept)
+        left = [name for name in shelf.disk.paths() if name.endswith((SNAPSHOT_SUFFIX, ".log"))]
+        assert all(int(name[4:24]) <= shelf.log.end_offset for name in left)
+
+
+def whole_of(shelf: Shelf, base_offset: int, size: int) -> list[Kept]:
+    kept, end = [], 0
+    for one in shelf.kept:
+        if one.base_offset >= base_offset and end + len(one.data) <= size:
+            end += len(one.data)
+            kept.append(one)
+    return kept
+
+
+def cut_at_a_batch(shelf: Shelf) -> int:
+    """The first segment loses its last batch whole; the offset at which it ends now."""
+    first = shelf.log.segments[0]
+    last = [one for one in shelf.kept if one.last_offset < shelf.log.base_offsets[1]][-1]
+    shelf.put(first.file.path, shelf.disk.contents(first.file.path)[: -len(last.data)])
+    return last.base_offset
+
+
+def test_segments_that_do_not_join_are_a_tear_too() -> None:
+    shelf = filled(40, config=CONFIG)
+    end_offset = cut_at_a_batch(shelf)
+
+    shelf.load(NOTHING_DURABLE)
+
+    assert_is_twin(shelf, [one for one in shelf.kept if one.last_offset < end_offset])
+
+
+def test_segments_that_do_not_join_below_the_mark_are_rot() -> None:
+    shelf = filled(40, config=CONFIG)
+    trust = trust_in(shelf)
+    cut_at_a_batch(shelf)
+
+    with pytest.raises(CorruptLog):
+        shelf.load(trust)
+
+
+def test_a_gap_that_a_compaction_may_have_made_is_none() -> None:
+    for config, trust in ((CONFIG, UNKNOWN), (CONFIG._replace(compacted=True), None)):
+        shelf = filled(40, config=CONFIG)
+        shelf.config = config
+        known = trust_in(shelf)
+        end_offset = shelf.log.end_offset
+        cut_at_a_batch(shelf)
+
+        assert shelf.load(trust or known) == []
+
+        assert shelf.log.end_offset == end_offset
+
+
+def test_debris_of_a_failed_append_before_a_roll_costs_no_record() -> None:
+    shelf = filled(40, config=CONFIG)
+    first = shelf.log.segments[0].file.path
+    shelf.put(first, shelf.disk.contents(first) + b"half a batch")
+
+    shelf.load(trust_in(shelf))
+
+    assert_is_twin(shelf, shelf.kept)
+
+
+def test_segments_below_the_recovery_point_are_not_read() -> None:
+    shelf = filled(60, config=CONFIG)
+    third = shelf.log.base_offsets[2]
+    kept = shelf.kept
+    first = shelf.log.segments[0]
+    for segment in shelf.log.segments[:2]:
+        rotten = bytearray(shelf.disk.contents(segment.file.path))
+        rotten[70] ^= 1
+        shelf.put(segment.file.path, bytes(rotten))
+
+    repairs = shelf.load(trust_in(shelf)._replace(recovery_point=third))
+
+    assert repairs == []
+    assert shelf.log.end_offset == kept[-1].last_offset + 1
+    assert shelf.log.segments[0].max_timestamp_ms == first.max_timestamp_ms
+    assert shelf.log.segments[0].size == first.size
+
+
+# Side files
+
+INDEX_FAULTS: tuple[tuple[str, Callable[[bytes], bytes | None]], ...] = (
+    ("missing", lambda data: None),
+    ("empty", lambda data: b""),
+    ("one byte short", lambda data: data[:-1]),
+    ("preallocated", lambda data: data + bytes(4096)),
+    ("garbage behind", lambda data: data + b"\1" * len(data)),
+    ("oversized", lambda data: data + data),
+    ("all ones", lambda data: b"\xff" * len(data)),
+    ("random", lambda data: random.Random(2).randbytes(len(data))),
+    ("of a longer log", lambda data: data + b"\x7f\xff\xff\xf0" * (len(data) // 8 * 2 and 6)),
+)
+
+
+@pytest.mark.parametrize("fault", INDEX_FAULTS, ids=[name for name, _ in INDEX_FAULTS])
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("trust", ["clean", "unclean"])
+def test_indexes_in_any_state_do_no_harm(
+    fault: tuple[str, Callable[[bytes], bytes | None]], suffix: str, trust: str
+) -> None:
+    shelf = filled(60, config=CONFIG)
+    shelf.close()
+    if trust == "clean" and suffix == ".timeindex" and fault[0] == "empty":
+        # Believed: written and synced before the clean mark, an index is what it is.
+        return
+    for segment in shelf.log.segments:
+        path = shelf.path(segment.base_offset, suffix)
+        changed = fault[1](shelf.disk.contents(path))
+        if changed is None:
+            shelf.unlink(path)
+        else:
+            shelf.put(path, changed)
+    kept = trust_in(shelf)
+
+    shelf.load(CLEAN if trust == "clean" else kept)
+
+    assert_is_twin(shelf, shelf.kept)
+
+
+SNAPSHOT_FAULTS: tuple[tuple[str, Callable[[bytes], bytes | None]], ...] = (
+    ("missing", lambda data: None),
+    ("empty", lambda data: b""),
+    ("short", lambda data: data[:-1]),
+    ("flipped", lambda data: data[:-1] + bytes((data[-1] ^ 1,))),
+)
+
+
+@pytest.mark.parametrize("fault", SNAPSHOT_FAULTS, ids=[name for name, _ in SNAPSHOT_FAULTS])
+@pytest.mark.parametrize("suffix", [SNAPSHOT_SUFFIX, WINDOW_SUFFIX])
+@pytest.mark.parametrize("trust", ["clean", "unclean"])
+@pytest.mark.parametrize("which", ["all", "newest"])
+def test_without_its_snapshots_the_producer_state_comes_from_the_log(
+    fault: tuple[str, Callable[[bytes], bytes | None]], suffix: str, trust: str, which: str
+) -> None:
+    shelf = filled(60, config=CONFIG)
+    shelf.close()
+    paths = [path for path in shelf.disk.paths() if path.endswith(suffix)]
+    for path in paths if which == "all" else paths[-1:]:
+        changed = fault[1](shelf.disk.contents(path))
+        if changed is None:
+            shelf.unlink(path)
+        else:
+            shelf.put(path, changed)
+    kept = trust_in(shelf)
+
+    shelf.load(CLEAN if trust == "clean" else kept)
+
+    assert_is_twin(shelf, shelf.kept)
+
+
+@pytest.mark.parametrize("contents", [b"", b"0\n1\n", b"rubbish", None])
+@pytest.mark.parametrize("trust", [CLEAN, UNKNOWN])
+def test_without_its_checkpoint_the_epochs_come_from_the_log(
+    contents: bytes | None, trust: Trust
+) -> None:
+    shelf = filled(60, config=CONFIG)
+    shelf.close()
+    path = f"{DIRECTORY}/{EPOCHS_FILE}"
+    if contents is None:
+        shelf.unlink(path)
+    else:
+        shelf.put(path, contents)
+
+    shelf.load(trust)
+
+    if contents == b"":
+        # A file that says: none. Kafka creates it so.
+        return
+    assert_is_twin(shelf, shelf.kept)
+
+
+def test_snapshots_of_clean_stops_do_not_pile_up() -> None:
+    shelf = Shelf()
+    for _ in range(20):
+        shelf.append(batch(1, producer=(5, 0, shelf_sequence(shelf))))
+        shelf.flush()
+        shelf.close()
+        shelf.load(CLEAN)
+
+    names = [int(path[4:24]) for path in shelf.disk.paths() if path.endswith(SNAPSHOT_SUFFIX)]
+    assert names == sorted(dict.fromkeys((*shelf.log.base_offsets[1:], 20)))
+    windows = [int(path[4:24]) for path in shelf.disk.paths() if path.endswith(WINDOW_SUFFIX)]
+    assert windows == names
+
+
+# Directories
+
+
+def test_a_directory_without_a_segment_gets_one_and_its_name_is_durable() -> None:
+    shelf = Shelf()
+    for path in shelf.disk.paths():
+        shelf.unlink(path)
+
+    shelf.load(UNKNOWN)
+    shelf.append(batch(1))
+    shelf.flush()
+    shelf.disk.crash()
+    shelf.load(trust_in(shelf))
+
+    assert_is_twin(shelf, shelf.kept)
+
+
+def test_names_that_are_not_ours_are_left_alone() -> None:
+    shelf = filled()
+    names = ("notes.log", "1.log", "x.snapshot", "00000000000000000000.txnindex", "a.index")
+    for name in names:
+        shelf.put(f"{DIRECTORY}/{name}", b"x")
+
+    shelf.load(trust_in(shelf))
+
+    assert_is_twin(shelf, shelf.kept)
+    assert [name for name in names if f"{DIRECTORY}/{name}" in shelf.disk.paths()] == list(names)
+
+
+def test_what_a_crash_left_half_written_is_removed() -> None:
+    shelf = filled()
+    leftovers = ("leader-epoch-checkpoint.tmp", "00000000000000000007.log.deleted")
+    for name in (*leftovers, "00000000000000000007.log.cleaned"):
+        shelf.put(f"{DIRECTORY}/{name}", b"x")
+
+    shelf.load(trust_in(shelf))
+
+    assert not [path for path in shelf.disk.paths() if path.endswith(("d", ".tmp"))]
+    assert_is_twin(shelf, shelf.kept)
+
+
+def swapped(shelf: Shelf) -> list[Kept]:
+    """As Kafka's cleaner leaves two segments that became one; what remains of them."""
+    second, third = shelf.log.base_offsets[1:3]
+    ours = [one for one in shelf.kept if second <= one.base_offset]
+    group = [
+        one
+        for one in ours
+        if len(shelf.log.base_offsets) < 4 or one.base_offset < (shelf.log.base_offsets[3])
+    ]
+    kept = [one for at, one in enumerate(group) if at % 2 == 0 or at == len(group) - 1]
+    shelf.put(shelf.path(second, ".log.swap"), b"".join(one.data for one in kept))
+    shelf.put(shelf.path(second, ".index.swap"), b"")
+    shelf.put(shelf.path(second, ".timeindex.swap"), b"")
+    for base in (second, third):
+        path = shelf.path(base, ".log")
+        shelf.rename(path, path + ".deleted")
+    return [one for one in shelf.kept if one not in group or one in kept]
+
+
+def test_a_compaction_that_kafka_had_all_but_finished_is_finished() -> None:
+    shelf = filled(60, config=CONFIG)
+    shelf.close()
+    kept = swapped(shelf)
+
+    repairs = shelf.load(UNKNOWN)
+
+    assert any("finished a compaction" in line for line in repairs)
+    log = shelf.log
+    found = []
+    for segment in log.segments:
+        found += list(iter_headers(shelf.disk.contents(segment.file.path)))
+    assert [header.base_offset for header in found] == [one.base_offset for one in kept]
+    assert log.end_offset == shelf.kept[-1].last_offset + 1
+
+
+# Crashes
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000))
+def test_a_start_that_is_cut_from_power_is_repeated_with_the_same_result(seed: int) -> None:
+    source = random.Random(seed)
+    shelf = filled(40, config=CONFIG)
+    segment = source.choice(shelf.log.segments)
+    torn = shelf.disk.contents(segment.file.path)[: source.randrange(segment.size)]
+    shelf.put(segment.file.path, torn + bytes(source.choice((0, 50))))
+    shelf.disk.cut_after(source.randrange(1, 120))
+    try:
+        shelf.load(NOTHING_DURABLE)
+    except PowerCut:
+        shelf.disk.crash()
+        shelf.load(NOTHING_DURABLE)
+    shelf.disk.cut_after(None)
+
+    kept = [one for one in shelf.kept if one.last_offset < shelf.log.end_offset]
+    assert_is_twin(shelf, kept)
+
+
+@settings(max_examples=80)
+@given(st.integers(0, 100_000))
+def test_what_was_flushed_survives_any_power_cut(seed: int) -> None:
+    """Appends, rolls, failed appends and clean stops, a power cut at any disk call."""
+    source = random.Random(seed)
+    shelf = Shelf(seed)
+    shelf.disk.faults.write_back = 0.3
+    shelf.disk.cut_after(source.randrange(1, 200))
+    mark = NOTHING_DURABLE
+    try:
+        while True:
+            step = source.random()
+            if step < 0.7:
+                value = b"x" * source.randrange(400)
+                shelf.append(batch(1, value, producer=(5, 0, shelf_sequence(shelf))))
+            elif step < 0.9:
+                shelf.flush()
+                mark = trust_in(shelf, shelf.durable)
+            elif step < 0.95:
+                shelf.close()
+            elif shelf.log.active.size:
+                shelf.roll()
+    except PowerCut:
+        shelf.disk.crash()
+    durable = shelf.durable
+
+    shelf.load(mark)
+
+    kept = [one for one in shelf.kept if one.last_offset < shelf.log.end_offset]
+    assert shelf.log.end_offset >= durable
+    assert_is_twin(shelf, kept)
+    # And it goes on from there.
+    shelf.kept = kept
+    shelf.append(batch(1, producer=(5, 0, shelf_sequence(shelf))))
+    shelf.flush()
+    shelf.disk.crash()
+    shelf.load(trust_in(shelf))
+    assert_is_twin(shelf, shelf.kept)
+
+
+def test_indexes_that_recovery_makes_are_those_that_appending_made() -> None:
+    shelf = filled(60, config=CONFIG)
+    before = [
+        (list(s.offset_index.entries()), list(s.time_index.entries())) for s in shelf.log.segments
+    ]
+
+    shelf.load(UNKNOWN)
+
+    for segment, (offsets, times) in zip(shelf.log.segments, before, strict=True):
+        assert isinstance(segment.offset_index, OffsetIndex)
+        assert isinstance(segment.time_index, TimeIndex)
+        assert list(segment.offset_index.entries()) == offsets
+        # Appending adds the last entry when the segment closes.
+        assert list(segment.time_index.entries())[: len(times)] == times[: len(segment.time_index)]
+
+
+def test_a_log_that_cannot_be_served_holds_no_files_open() -> None:
+    shelf = filled()
+    trust = trust_in(shelf)
+    path = shelf.path(0, ".log")
+    shelf.put(path, shelf.disk.contents(path)[:100])
+    opened = shelf.disk.open_paths()
+
+    with pytest.raises(CorruptLog):
+        shelf.disk.run(
+            shelf.disk.begin_boot(),
+            lambda disk: load_log(disk, PARTITION, DIRECTORY, CONFIG, trust),
+        )
+
+    assert shelf.disk.open_paths() == opened
+
+
+@pytest.mark.parametrize("at", range(0, 61, 3))
+def test_a_rotten_first_header_after_a_clean_stop_is_no_crash(at: int) -> None:
+    shelf = filled(60, config=CONFIG)
+    shelf.close()
+    path = shelf.log.active.file.path
+    rotten = bytearray(shelf.disk.contents(path))
+    rotten[at] ^= 0x80
+    shelf.put(path, bytes(rotten))
+
+    try:
+        shelf.load(CLEAN)
+    except CorruptLog:
+        return
+    # What is not looked at is believed.
+    assert shelf.log.end_offset == shelf.kept[-1].last_offset + 1
