@@ -8,6 +8,17 @@ FRAMES_PER_TURN_MAX: Final = 16
 TURN_BYTES_OUT_MAX: Final = 1 << 20
 RECEIVE_BUFFER_BYTES: Final = 256 << 10
 
+# Memory for requests that have not arrived whole, where `queued.max.request.bytes` sets none: Kafka
+# has no limit then. Over it, a request that fits into one small read still passes.
+QUEUED_REQUEST_BYTES_MAX: Final = 256 << 20
+SMALL_REQUEST_BYTES: Final = 16 << 10
+
+# Half a request, or an answer that its client does not take, is given up when less than this moved
+# for so long. Kafka waits for ten minutes.
+REQUEST_STALL_MS: Final = 30_000
+REQUEST_PROGRESS_BYTES: Final = 4096
+OUTPUT_STALL_MS: Final = 30_000
+
 # Beyond this a client that does not read is not read from either.
 SEND_QUEUE_BYTES_MAX: Final = 4 << 20
 

@@ -209,6 +209,10 @@ class Node:
         elif reply is not NO_REPLY:
             self.effects.append(Send(conn, route.frame(header.correlation_id, reply)))
 
+    def owes(self, conn: ConnId) -> bool:
+        """Whether replies are still to come on this connection."""
+        return bool(self.connections[conn].slots)
+
     def closed(self, conn: ConnId, now: Now) -> None:
         self.now = now
         connection = self.connections.pop(conn, None)

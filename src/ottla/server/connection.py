@@ -23,37 +23,57 @@ if TYPE_CHECKING:
     from ottla.server.runner import Shell
 
 SIZE_BYTES = 4
+# What a frame is overwritten with after the call that it was lent for, where that is asked for.
+RUBBISH = b"\xee"
 _read_size = struct.Struct(">i").unpack_from
 
 
 class Connection:
     __slots__ = (
+        "address",
         "conn",
         "fd",
         "is_closed",
+        "is_ended",
         "is_muted",
+        "is_queued",
         "is_reading",
+        "is_warming",
         "is_writing",
         "last_active_ms",
         "out",
         "out_bytes",
         "partial",
+        "received_bytes",
+        "sent_bytes",
         "shell",
         "sock",
+        "warm_bytes",
     )
 
-    def __init__(self, shell: "Shell", conn: ConnId, sock: socket.socket, now: Now) -> None:
+    def __init__(
+        self, shell: "Shell", conn: ConnId, sock: socket.socket, address: str, now: Now
+    ) -> None:
         self.shell = shell
         self.conn = conn
         self.sock = sock
         self.fd = sock.fileno()
+        self.address = address
         self.partial = bytearray()
         self.out: deque[Part] = deque()
         self.out_bytes = 0
+        # Bytes at the head of the slice that is next, of which a read ahead was made.
+        self.warm_bytes = 0
+        self.received_bytes = 0
+        self.sent_bytes = 0
         self.is_muted = False
         self.is_closed = False
+        self.is_ended = False
         self.is_reading = True
         self.is_writing = False
+        self.is_warming = False
+        # Whole frames are left from its last turn, and wait for the next one.
+        self.is_queued = False
         self.last_active_ms = now.mono_ms
 
     # In
@@ -61,45 +81,91 @@ class Connection:
     def on_readable(self) -> None:
         """The reader's callback, inside the shell's guard."""
         shell = self.shell
-        if self.is_muted or self.out_bytes > SEND_QUEUE_BYTES_MAX or shell.is_over_budget(self):
+        if (
+            self.is_muted
+            or self.is_queued
+            or self.out_bytes > SEND_QUEUE_BYTES_MAX
+            or shell.is_draining
+        ):
             # Only now: most clients send nothing while they wait, and never get here.
+            self.stop_reading()
+            return
+        room = shell.budget.room_for(self, shell.node.held_bytes)
+        if room == 0:
             self.stop_reading()
             return
         buffer = shell.receive_buffer
         try:
-            count = self.sock.recv_into(buffer)
+            count = self.sock.recv_into(buffer, room)
         except BlockingIOError:
             return
         except OSError:
-            count = 0
-        if count == 0:
             shell.close(self, "the client went away")
+            return
+        if count == 0:
+            self._end()
             return
         now = shell.clock()
         self.last_active_ms = now.mono_ms
+        self.received_bytes += count
         if self.partial:
-            shell.charge(count)
+            shell.budget.used += count
             self.partial += buffer[:count]
             self.deliver_partial(now)
         else:
             used = self._deliver(buffer[:count], now)
             if used < count and not self.is_closed:
-                shell.charge(count - used)
+                shell.budget.used += count - used
                 self.partial += buffer[used:count]
+                self._queue_if_whole()
         shell.end_turn(now)
+
+    def _end(self) -> None:
+        """The client says no more. If it half closed, it still gets the answers it waits for."""
+        if self.out or self.shell.node.owes(self.conn):
+            self.is_ended = True
+            self.stop_reading()
+        else:
+            self.shell.close(self, "the client went away")
+
+    def take_turn(self, now: Now) -> None:
+        """The shell's queue has come round to this one."""
+        self.is_queued = False
+        if self.is_closed or self.is_muted:
+            return
+        if self.out_bytes > SEND_QUEUE_BYTES_MAX:
+            self.stop_reading()
+            return
+        self.deliver_partial(now)
+        if not self.is_queued and not self.is_muted:
+            self.start_reading()
+
+    def resume(self) -> None:
+        """What held it back may be over: first what is here already, then what comes."""
+        if self.is_muted or self.is_ended:
+            return
+        if self.out_bytes > SEND_QUEUE_BYTES_MAX:
+            # What is sent last calls again.
+            self.stop_reading()
+        elif not self._queue_if_whole():
+            self.start_reading()
 
     def deliver_partial(self, now: Now) -> None:
         """Deliver what is whole among the bytes that this connection owns."""
         view = memoryview(self.partial)
         used = self._deliver(view, now)
         view.release()
-        if self.is_closed:
+        if self.is_closed or not used:
             return
-        self.shell.charge(-used)
+        shell = self.shell
+        shell.budget.used -= used
         if used == len(self.partial):
             self.partial = bytearray()
-        elif used:
+        else:
             del self.partial[:used]
+            self._queue_if_whole()
+        shell.budget.forget(self)
+        shell.budget.feed(shell.node.held_bytes)
 
     def _deliver(self, view: memoryview, now: Now) -> int:
         """Give whole frames to the node; how many bytes were used up."""
@@ -108,25 +174,44 @@ class Connection:
         at, end = 0, len(view)
         for _ in range(FRAMES_PER_TURN_MAX):
             if end - at < SIZE_BYTES:
-                return at
+                break
             size = _read_size(view, at)[0]
             if not 0 <= size <= shell.frame_bytes_max:
+                node.metrics.malformed_frames += 1
                 shell.close(self, f"a frame of {size} bytes was announced")
                 return end
             if end - at - SIZE_BYTES < size:
-                return at
+                break
             start = at + SIZE_BYTES
             at = start + size
             node.received(self.conn, view[start:at], now)
+            if shell.overwrites_frames:
+                view[start:at] = RUBBISH * size
             if node.effects:
                 shell.carry_out(now)
                 if self.is_closed:
                     return end
                 if self.is_muted or self.out_bytes > TURN_BYTES_OUT_MAX:
                     break
-        if end - at >= SIZE_BYTES and not self.is_muted:
-            shell.continue_later(self)
         return at
+
+    def _queue_if_whole(self) -> bool:
+        """With a whole frame left, it joins the others that wait for their turn."""
+        partial = self.partial
+        if len(partial) < SIZE_BYTES or self.is_muted:
+            return False
+        size = _read_size(partial, 0)[0]
+        if len(partial) - SIZE_BYTES < size <= self.shell.frame_bytes_max:
+            return False
+        if not self.is_queued:
+            self.is_queued = True
+            self.shell.take_turn_later(self)
+        return True
+
+    @property
+    def is_expecting(self) -> bool:
+        """Half a request is here, and nothing but its sender keeps the rest from coming."""
+        return self.is_reading and len(self.partial) > 0 and not self.is_muted
 
     # Out
 
@@ -138,15 +223,23 @@ class Connection:
             self.out_bytes += len(part)
 
     def flush(self) -> None:
-        """Send as much as the socket takes."""
+        """Send as much as the socket takes, and of files no more than is fair to the others."""
+        if self.is_warming:
+            return
         out = self.out
+        file_bytes_left = TURN_BYTES_OUT_MAX
         try:
             while out:
                 part = out[0]
-                if isinstance(part, FileSlice):
-                    self._send_slice(part)
-                else:
+                if not isinstance(part, FileSlice):
                     self._send_bytes()
+                elif file_bytes_left <= 0:
+                    raise BlockingIOError
+                elif self._is_warm(part, file_bytes_left):
+                    file_bytes_left -= self._send_slice(part, file_bytes_left)
+                else:
+                    self._want_write(False)
+                    return
         except BlockingIOError:
             self._want_write(True)
             return
@@ -154,8 +247,10 @@ class Connection:
             self.shell.close(self, "the client went away")
             return
         self._want_write(False)
-        if not self.is_reading and not self.is_muted:
-            self.start_reading()
+        if self.is_ended:
+            self._end()
+        elif not self.is_reading:
+            self.resume()
 
     def _send_bytes(self) -> None:
         """Everything up to the next slice leaves in one call."""
@@ -175,23 +270,47 @@ class Connection:
             out.appendleft(data)
             raise
         self.out_bytes -= sent
+        self.sent_bytes += sent
         if sent < len(data):
             out.appendleft(memoryview(data)[sent:])
             raise BlockingIOError
 
-    def _send_slice(self, part: FileSlice) -> None:
-        """The length was announced: a slice that cannot be sent whole ends the connection."""
+    def _is_warm(self, part: FileSlice, bytes_max: int) -> bool:
+        """A cold range is read ahead in a thread: `sendfile` would stop the loop for it (D2b)."""
         if not part.is_valid():
             raise ConnectionAbortedError("the log was truncated under a slice")
-        sent = os.sendfile(self.fd, part.segment.file.fileno(), part.position, part.size)
+        if self.warm_bytes > 0:
+            return True
+        size = min(part.size, bytes_max)
+        shell = self.shell
+        if shell.disk.is_cached(part.segment.file, part.position, size):
+            return True
+        self.is_warming = True
+        shell.warm(self, part, size)
+        return False
+
+    def on_warm(self, size: int) -> None:
+        """Sent without a further look, whatever the page cache has lost again meanwhile."""
+        self.is_warming = False
+        self.warm_bytes = size
+        self.flush()
+
+    def _send_slice(self, part: FileSlice, bytes_max: int) -> int:
+        """The length was announced: a slice that cannot be sent whole ends the connection."""
+        size = min(part.size, self.warm_bytes or bytes_max)
+        sent = os.sendfile(self.fd, part.segment.file.fileno(), part.position, size)
         if sent == 0:
             raise ConnectionAbortedError("a segment is shorter than announced")
         self.out_bytes -= sent
+        self.sent_bytes += sent
+        self.warm_bytes = max(0, self.warm_bytes - sent)
         part.position += sent
         part.size -= sent
         if part.size == 0:
+            self.warm_bytes = 0
             self.out.popleft()
             part.release()
+        return sent
 
     def _want_write(self, wanted: bool) -> None:
         if wanted != self.is_writing and not self.is_closed:
@@ -206,7 +325,7 @@ class Connection:
             self.shell.loop.remove_reader(self.fd)
 
     def start_reading(self) -> None:
-        if not self.is_reading and not self.is_closed:
+        if not self.is_reading and not self.is_closed and not self.is_ended:
             self.is_reading = True
             self.shell.watch_readable(self)
 
@@ -220,6 +339,6 @@ class Connection:
             if isinstance(part, FileSlice):
                 part.release()
         self.out.clear()
-        self.shell.charge(-len(self.partial))
+        self.shell.budget.used -= len(self.partial)
         self.partial = bytearray()
         self.sock.close()

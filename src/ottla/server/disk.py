@@ -11,6 +11,8 @@ from pathlib import Path
 from ottla.errors import DiskError
 from ottla.storage.disk import Buffer, DiskFile
 
+# What the kernel reads ahead at least: a page of it in the cache speaks for the others.
+READ_AHEAD_BYTES = 128 << 10
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
@@ -46,6 +48,7 @@ class OsDisk:
             root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
             root.chmod(DIRECTORY_MODE)
         self._lock_fd = -1
+        self._probe_buffers = [bytearray(1)]
         self._can_refuse_to_block = self._probe_nowait()
 
     def lock(self) -> None:
@@ -108,6 +111,21 @@ class OsDisk:
         if position + count < os.fstat(file.fileno()).st_size:
             return None
         return bytes(buffer[:count])
+
+    def is_cached(self, file: DiskFile, position: int, size: int) -> bool:
+        """Whether a range can be sent without waiting for the device, by a look here and there."""
+        if not self._can_refuse_to_block:
+            return True
+        fd = file.fileno()
+        for at in range(position, position + size, READ_AHEAD_BYTES):
+            try:
+                os.preadv(fd, self._probe_buffers, at, os.RWF_NOWAIT)
+            except BlockingIOError:
+                return False
+            except OSError:
+                # Whoever sends it will hear of it.
+                return True
+        return True
 
     # Blocking
 

@@ -167,9 +167,7 @@ async def _run(
 async def _stop(node: Node, shell: Shell) -> int:
     """Answer what is under way, make everything durable, and say so in the directory."""
     log.info("stopping")
-    shell.stop_listening()
-    node.drain(clock())
-    shell.end_turn(clock())
+    shell.drain()
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(shell.wait_quiet(), STOP_SECONDS_MAX)
     shell.close_all()

@@ -1,26 +1,32 @@
 """The loop: sockets to inputs, effects to sockets, disk jobs to threads (DESIGN D2a)."""
 
 import asyncio
-import errno
 import logging
 import os
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ottla.broker.effects import Close, DiskOp, Effect, FlushTicket, Mute, Report, Send, Unmute
 from ottla.broker.node import Node
-from ottla.limits import LISTENER_REST_MS, RECEIVE_BUFFER_BYTES
+from ottla.limits import QUEUED_REQUEST_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from ottla.names import ConnId, Now
+from ottla.server.budget import Budget
 from ottla.server.connection import Connection
 from ottla.server.disk import OsDisk
+from ottla.server.listening import Listener
+from ottla.server.patrol import Patrol
 from ottla.server.workers import Workers
+from ottla.storage.jobs import WarmRange
+from ottla.storage.segment import FileSlice
 
 log = logging.getLogger("ottla")
 
-LISTEN_BACKLOG = 1024
 CRASHED = 70
+# Set, each frame is overwritten after the call that it was lent for: a view that was kept shows.
+DEBUG_FRAMES = "OTTLA_DEBUG_FRAMES"
 
 
 def clock() -> Now:
@@ -31,20 +37,30 @@ class Shell:
     def __init__(self, node: Node, disk: OsDisk, loop: asyncio.AbstractEventLoop) -> None:
         self.node = node
         self.loop = loop
-        self.workers = Workers(disk, loop, self._on_disk_done, self._on_flushed)
+        self.workers = Workers(disk, loop, self._on_disk_done, self._on_flushed, self.guarded)
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.frame_bytes_max = node.config.int("socket.request.max.bytes")
-        queued_bytes_max = node.config.int("queued.max.request.bytes")
-        self.queued_bytes_max = queued_bytes_max if queued_bytes_max > 0 else 1 << 62
-        self.queued_bytes = 0
+        self.disk = disk
+        self.overwrites_frames = bool(os.environ.get(DEBUG_FRAMES))
+        config = node.config
+        self.frame_bytes_max = config.int("socket.request.max.bytes")
+        queued_bytes_max = config.int("queued.max.request.bytes")
+        self.budget = Budget(queued_bytes_max if queued_bytes_max > 0 else QUEUED_REQUEST_BYTES_MAX)
         self.connections: dict[ConnId, Connection] = {}
         self._conns_drawn = 0
         self._sending: dict[Connection, None] = {}
-        self._ready: dict[Connection, None] = {}
-        self._starved: dict[Connection, None] = {}
+        self._turns: list[Connection] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 1 << 62
-        self._listener: socket.socket | None = None
+        self.is_draining = False
+        self._listener = Listener(
+            loop,
+            self.guarded,
+            self._on_connection,
+            config.int("max.connections"),
+            config.int("max.connections.per.ip"),
+        )
+        self._patrol = Patrol(config.int("connections.max.idle.ms"), self.close)
+        self._visit_guarded = self.guarded(self._visit)
         self._quiet: asyncio.Event | None = None
         self._is_settling_soon = False
         self._settle_guarded = self.guarded(self._settle)
@@ -79,94 +95,80 @@ class Shell:
 
         return enter
 
-    # Listening
+    # Connections
 
     def listen(self, sock: socket.socket) -> None:
-        sock.setblocking(False)
-        sock.listen(LISTEN_BACKLOG)
-        self._listener = sock
-        self._accept_guarded = self.guarded(self._accept)
-        self.loop.add_reader(sock.fileno(), self._accept_guarded)
+        self._listener.listen(sock)
+        self._visit()
 
-    def stop_listening(self) -> None:
-        if self._listener is not None:
-            self.loop.remove_reader(self._listener.fileno())
-            self._listener.close()
-            self._listener = None
-
-    def _accept(self) -> None:
-        listener = self._listener
-        if listener is None:
-            return
-        try:
-            sock, address = listener.accept()
-        except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE):
-                self._rest_listener(listener)
-            return
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def _on_connection(self, sock: socket.socket, address: str, port: int) -> None:
         now = self.clock()
         self._conns_drawn += 1
-        conn = ConnId(self._conns_drawn)
-        connection = Connection(self, conn, sock, now)
-        self.connections[conn] = connection
+        connection = Connection(self, ConnId(self._conns_drawn), sock, address, now)
+        self.connections[connection.conn] = connection
         self.watch_readable(connection)
-        self.node.connected(conn, f"{address[0]}:{address[1]}", now)
+        self._patrol.add(connection)
+        self.node.connected(connection.conn, f"{address}:{port}", now)
         self.end_turn(now)
 
-    def _rest_listener(self, listener: socket.socket) -> None:
-        """Out of descriptors: the connections that live go on, new ones wait in the backlog."""
-        log.warning("out of file descriptors; not accepting for %d ms", LISTENER_REST_MS)
-        self.loop.remove_reader(listener.fileno())
+    def _visit(self) -> None:
+        self._patrol.visit(self.clock())
+        self.loop.call_later(self._patrol.visit_ms / 1000, self._visit_guarded)
 
-        def resume() -> None:
-            if self._listener is listener:
-                self.loop.add_reader(listener.fileno(), self._accept_guarded)
-
-        self.loop.call_later(LISTENER_REST_MS / 1000, resume)
-
-    # For connections
+    def drain(self) -> None:
+        """Nobody new and no further request; those under way are answered."""
+        self._listener.stop()
+        self.is_draining = True
+        now = self.clock()
+        self.node.drain(now)
+        self.end_turn(now)
 
     def watch_readable(self, connection: Connection) -> None:
         self.loop.add_reader(connection.fd, self.guarded(connection.on_readable))
 
     def watch_writable(self, connection: Connection, wanted: bool) -> None:
         if wanted:
-            self.loop.add_writer(connection.fd, self.guarded(connection.flush))
+            self.loop.add_writer(
+                connection.fd, self.guarded(partial(self._on_writable, connection))
+            )
         else:
             self.loop.remove_writer(connection.fd)
+
+    def _on_writable(self, connection: Connection) -> None:
+        connection.flush()
+        if self.node.effects:
+            # The last slice of a deleted file was sent, and it can be closed.
+            self.end_turn(self.clock())
 
     def mark_sending(self, connection: Connection) -> None:
         self._sending[connection] = None
 
-    def charge(self, count: int) -> None:
-        """Bytes of frames that are not whole yet, of all connections together."""
-        self.queued_bytes += count
-        if count < 0 and self._starved and self.queued_bytes < self.queued_bytes_max:
-            starved, self._starved = self._starved, {}
-            for connection in starved:
-                connection.start_reading()
+    def take_turn_later(self, connection: Connection) -> None:
+        """Its turn is over with whole frames left: it waits for the next behind the others."""
+        if not self._turns:
+            self.loop.call_soon(self.guarded(self._take_turns))
+        self._turns.append(connection)
 
-    def is_over_budget(self, connection: Connection) -> bool:
-        if self.queued_bytes < self.queued_bytes_max:
-            return False
-        self._starved[connection] = None
-        return True
-
-    def continue_later(self, connection: Connection) -> None:
-        """Its turn is over with whole frames left: it joins the ready queue behind the others."""
-        if not self._ready:
-            self.loop.call_soon(self.guarded(self._run_ready))
-        self._ready[connection] = None
-
-    def _run_ready(self) -> None:
-        ready, self._ready = self._ready, {}
+    def _take_turns(self) -> None:
+        turns, self._turns = self._turns, []
         now = self.clock()
-        for connection in ready:
-            if not connection.is_closed and not connection.is_muted:
-                connection.deliver_partial(now)
+        for connection in turns:
+            connection.take_turn(now)
         self.end_turn(now)
+
+    def warm(self, connection: Connection, part: FileSlice, size: int) -> None:
+        """Read a cold range in a thread; its connection sends on when it is in the page cache."""
+        # Pinned: the connection may close meanwhile, and the topic be deleted.
+        pinned = FileSlice(part.segment, part.position, size)
+
+        def done(result: Any) -> None:
+            pinned.release()
+            if not connection.is_closed:
+                # If it cannot be read, sendfile says so.
+                connection.on_warm(size)
+            self.end_turn(self.clock())
+
+        self.workers.submit(WarmRange(part.segment.file, part.position, size), done)
 
     def close(self, connection: Connection, why: str) -> None:
         if connection.is_closed:
@@ -174,10 +176,12 @@ class Shell:
         log.debug("closing connection %d: %s", connection.conn, why)
         del self.connections[connection.conn]
         self._sending.pop(connection, None)
-        self._ready.pop(connection, None)
-        self._starved.pop(connection, None)
         connection.drop()
+        self._listener.on_closed(connection.address)
         self.node.closed(connection.conn, self.clock())
+        self.budget.forget(connection)
+        self.budget.feed(self.node.held_bytes)
+        self._settle_soon()
 
     async def wait_quiet(self) -> None:
         """Until nothing is on its way to the disk any more."""
@@ -199,7 +203,11 @@ class Shell:
         """
         self.carry_out(now)
         self._send_queued()
-        if self.node.needs_settling and not self._is_settling_soon:
+        if self.node.needs_settling:
+            self._settle_soon()
+
+    def _settle_soon(self) -> None:
+        if not self._is_settling_soon:
             self._is_settling_soon = True
             self.loop.call_soon(self._settle_guarded)
 
@@ -213,9 +221,9 @@ class Shell:
         self._arm_timer(now)
         if self._quiet is not None and self.node.is_quiet:
             self._quiet.set()
+        self.budget.feed(self.node.held_bytes)
         if self.node.needs_settling:
-            self._is_settling_soon = True
-            self.loop.call_soon(self._settle_guarded)
+            self._settle_soon()
 
     def _send_queued(self) -> None:
         sending = self._sending
@@ -242,7 +250,9 @@ class Shell:
     def _close(self, effect: Close, now: Now) -> None:
         connection = self.connections.get(effect.conn)
         if connection is not None:
-            log.info("closing %s: %s", connection.conn, effect.why)
+            log.info("closing connection %d: %s", connection.conn, effect.why)
+            # Answers to what came before have been given, and are not taken back.
+            connection.flush()
             self.close(connection, effect.why)
 
     def _mute(self, effect: Mute, now: Now) -> None:
@@ -255,9 +265,7 @@ class Shell:
         if connection is None:
             return
         connection.is_muted = False
-        connection.start_reading()
-        if connection.partial:
-            self.continue_later(connection)
+        connection.resume()
 
     # Time and disk
 
@@ -282,20 +290,14 @@ class Shell:
         self._arm_timer(now)
 
     def _on_disk_done(self, op: DiskOp, result: Any) -> None:
-        def enter() -> None:
-            now = self.clock()
-            self.node.disk_done(op, result, now)
-            self.end_turn(now)
-
-        self.guarded(enter)()
+        now = self.clock()
+        self.node.disk_done(op, result, now)
+        self.end_turn(now)
 
     def _on_flushed(self, ticket: FlushTicket, error: Any) -> None:
-        def enter() -> None:
-            now = self.clock()
-            self.node.flushed(ticket, error, now)
-            self.end_turn(now)
-
-        self.guarded(enter)()
+        now = self.clock()
+        self.node.flushed(ticket, error, now)
+        self.end_turn(now)
 
 
 LEVELS = {

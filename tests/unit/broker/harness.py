@@ -7,7 +7,7 @@ nothing else happens on its own: `settle` runs what is due now, unless jobs or f
 import random
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -19,8 +19,7 @@ from ottla.config import BrokerConfig
 from ottla.errors import DiskError
 from ottla.metadata.image import Endpoint
 from ottla.names import NO_UUID, ConnId, NodeId, Now
-from ottla.protocol.apis import request_header_version, request_type, response_header_version
-from ottla.protocol.apis import response_type as response_type_of
+from ottla.protocol.apis import request_header_version, response_header_version, response_type
 from ottla.protocol.compile import decode, encode
 from ottla.protocol.schema.create_topics import (
     CreatableTopic,
@@ -59,7 +58,7 @@ from ottla.storage.segment import FileSlice, Segment
 
 T = TypeVar("T")
 
-WALL_MS = 1_800_000_000_000
+WALL_MS = 1_700_000_000_000
 ADDRESSES = Addresses(
     NodeId(1),
     (Endpoint("PLAINTEXT", "broker", 9092, 0),),
@@ -156,7 +155,7 @@ class Client:
 def read_reply(key: int, version: int, body: bytes) -> Any:
     if key == 18 and body[:2] == b"\0\x23":
         version = 0
-    return decode(response_type_of(key), version, body)
+    return decode(response_type(key), version, body)
 
 
 class Harness:
@@ -284,9 +283,7 @@ class Harness:
         ticket = self.flushes.popleft()
         if error is None:
             try:
-                self.on_disk(
-                    lambda disk: flush_logs(disk, ticket.logs, ticket.journal)
-                )
+                self.on_disk(lambda disk: flush_logs(disk, ticket.logs, ticket.journal))
             except DiskError as failed:
                 error = failed
         self.node.flushed(ticket, error, self.now)
@@ -451,4 +448,5 @@ def fetched(response: FetchResponse) -> PartitionData:
     return response.responses[0].partitions[0]
 
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+def records_of(response: FetchResponse) -> bytes:
+    return bytes(cast("memoryview", fetched(response).records or b""))

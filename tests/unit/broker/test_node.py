@@ -29,6 +29,7 @@ from tests.unit.broker.harness import (
     fetched,
     produce_request,
     produced,
+    records_of,
 )
 
 NEW_PRODUCER = InitProducerIdRequest(transactional_id=None)
@@ -66,7 +67,7 @@ def test_a_fetch_waits_for_a_record_and_gets_it(harness: Harness) -> None:
     fetch = consumer.fetch("orders", 0)
     assert not consumer.has_reply(fetch)
     producer.produce("orders", b"a")
-    assert len(fetched(consumer.reply(fetch)).records) > 0
+    assert len(records_of(consumer.reply(fetch))) > 0
     assert not harness.partition("orders").fetch_waiters
 
 
@@ -76,7 +77,7 @@ def test_a_fetch_waits_until_there_are_min_bytes(harness: Harness) -> None:
     producer.produce("orders", bytes(100))
     assert not consumer.has_reply(fetch)
     producer.produce("orders", bytes(100))
-    assert len(fetched(consumer.reply(fetch)).records) >= 300
+    assert len(records_of(consumer.reply(fetch))) >= 300
 
 
 def test_a_fetch_that_waited_long_enough_gets_what_there_is(harness: Harness) -> None:
@@ -86,7 +87,7 @@ def test_a_fetch_that_waited_long_enough_gets_what_there_is(harness: Harness) ->
     harness.advance(99)
     assert not consumer.has_reply(fetch)
     harness.advance(1)
-    assert len(fetched(consumer.reply(fetch)).records) > 0
+    assert len(records_of(consumer.reply(fetch))) > 0
 
 
 def test_an_impatient_fetch_still_sees_what_our_own_flush_hides(harness: Harness) -> None:
@@ -98,7 +99,7 @@ def test_an_impatient_fetch_still_sees_what_our_own_flush_hides(harness: Harness
     assert harness.flushes, "somebody waits, so the round starts at once"
     harness.holds_flushes = False
     harness.settle()
-    assert len(fetched(client.reply(fetch)).records) > 0
+    assert len(records_of(client.reply(fetch))) > 0
 
 
 def test_the_latest_offset_counts_a_record_that_acks_1_just_answered(harness: Harness) -> None:
@@ -238,7 +239,7 @@ def test_requests_for_a_partition_that_is_being_made_wait_for_it(harness: Harnes
     harness.settle()
     assert admin.reply(created).topics[0].error_code == 0
     assert produced(producer.reply(sent)).error_code == 0
-    assert len(fetched(consumer.reply(fetch)).records) > 0
+    assert len(records_of(consumer.reply(fetch))) > 0
     assert asker.reply(asked).topics[0].partitions[0].error_code == 0
 
 
@@ -248,9 +249,7 @@ def test_a_fetch_that_meets_a_partition_being_made_keeps_its_session(harness: Ha
     session = consumer.reply(first).session_id
     harness.holds_jobs = True
     admin.send(create("new"), 7)
-    fetch = consumer.send(
-        fetch_request("new", 0, session=(session, 1), max_wait_ms=100), 12
-    )
+    fetch = consumer.send(fetch_request("new", 0, session=(session, 1), max_wait_ms=100), 12)
     assert not consumer.has_reply(fetch)
     harness.holds_jobs = False
     harness.advance(100)
@@ -324,7 +323,7 @@ def test_a_cold_read_is_made_warm_and_runs_again(harness: Harness) -> None:
     assert client.is_muted
     harness.holds_jobs = False
     harness.settle()
-    assert len(fetched(client.reply(fetch)).records) > 0
+    assert len(records_of(client.reply(fetch))) > 0
 
 
 def test_a_fetch_expires_into_a_cold_read(harness: Harness) -> None:
@@ -335,7 +334,7 @@ def test_a_fetch_expires_into_a_cold_read(harness: Harness) -> None:
     assert not client.has_reply(fetch)
     harness.disk.evict("orders-0/00000000000000000000.log")
     harness.advance(50)
-    assert len(fetched(client.reply(fetch)).records) > 0
+    assert len(records_of(client.reply(fetch))) > 0
 
 
 def test_a_topic_may_be_deleted_while_a_cold_read_of_it_is_warmed(harness: Harness) -> None:
@@ -474,7 +473,7 @@ def test_a_full_disk_refuses_produces_until_there_is_room(harness: Harness) -> N
     assert produced(client.reply(sent)).error_code == STORAGE_ERROR
     assert not harness.node.is_storage_offline
     fetch = client.fetch("orders", 0)
-    assert len(fetched(client.reply(fetch)).records) > 0
+    assert len(records_of(client.reply(fetch))) > 0
     harness.advance(5000)
     assert not harness.node.is_storage_offline
     harness.disk.free_space()
@@ -574,7 +573,9 @@ def test_a_topic_that_is_asked_for_comes_to_be(harness: Harness) -> None:
     assert produced(client.reply(client.produce("new", b"a"))).error_code == 0
 
 
-def test_many_topics_that_are_asked_for_are_one_command(harness: Harness) -> None:
+def test_many_topics_that_are_asked_for_are_one_command(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = harness.connect()
     names = [f"t{number}" for number in range(50)]
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
@@ -585,7 +586,7 @@ def test_many_topics_that_are_asked_for_are_one_command(harness: Harness) -> Non
         commands.append(arguments)
         ask(*arguments)
 
-    harness.node.ask_controller = count  # type: ignore[method-assign]
+    monkeypatch.setattr(harness.node, "ask_controller", count)
     client.ask(request, 9)
     assert len(commands) == 1
     answer = client.ask(request, 9)
@@ -617,7 +618,7 @@ def test_stopping_answers_a_fetch_that_waits_for_more(harness: Harness) -> None:
     assert not consumer.has_reply(fetch)
     harness.node.drain(harness.now)
     harness.settle()
-    assert len(fetched(consumer.reply(fetch)).records) > 0
+    assert len(records_of(consumer.reply(fetch))) > 0
 
 
 def test_stopping_answers_a_fetch_whose_data_is_not_flushed_yet(harness: Harness) -> None:

@@ -11,10 +11,10 @@ from tests.unit.broker.harness import (
     METADATA,
     Harness,
     fetch_request,
-    fetched,
     list_offsets_request,
     produce_request,
     produced,
+    records_of,
     request_frame,
 )
 
@@ -72,7 +72,7 @@ def test_what_is_not_a_produce_is_held_behind_a_parked_one(harness: Harness) -> 
     harness.settle()
     assert client.order == [parked, held, later]
     # It ran only then, and saw what it was sent behind.
-    assert len(fetched(client.reply(held)).records) > 0
+    assert len(records_of(client.reply(held))) > 0
     assert not client.is_muted
 
 
@@ -123,7 +123,7 @@ def test_produces_in_flight_are_bounded_and_the_rest_is_not_read(harness: Harnes
     harness.holds_flushes = True
     for _ in range(SLOTS_PER_CONNECTION_MAX):
         client.lend(produce_request("orders", b"a"), 9)
-    assert not client.is_muted
+    assert not harness.node.connections[client.conn].is_muted
     client.lend(produce_request("orders", b"a"), 9)
     assert client.is_muted
     client.lend(produce_request("orders", b"a"), 9)
