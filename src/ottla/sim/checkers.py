@@ -56,6 +56,7 @@ def inconsistent_offsets(history: History) -> Iterator[Anomaly]:
 def lost_writes(history: History) -> Iterator[Anomaly]:
     """What was acknowledged is in the final read, at its offset."""
     finals = _finals(history)
+    places = {partition: _offsets_of(final) for partition, final in finals.items()}
     for send in history.sends:
         if not history.is_owed(send):
             continue
@@ -63,7 +64,7 @@ def lost_writes(history: History) -> Iterator[Anomaly]:
         if final is None:
             yield Anomaly("unseen", send.partition, f"nobody read {send.values} at the end")
             continue
-        offsets = _offsets_of(final)
+        offsets = places[send.partition]
         for at, value in enumerate(send.values):
             expected = None if send.base_offset is None else send.base_offset + at
             found = offsets.get(value)

@@ -4,17 +4,18 @@ Struck while the broker is down, below the durable mark of a log: above it a bad
 tail, and is cut.
 """
 
+from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
-from ottla.records.batch import iter_headers
+from ottla.records.batch import CorruptBatch, iter_headers
 from ottla.sim.disk import SimDisk
 from ottla.storage.checkpoints import RECOVERY_POINT_CHECKPOINT
 from ottla.storage.durable import MARKS_FILE, DurableMarks
 from ottla.storage.segment import LOG_SUFFIX
 
 # What an honest broker may leave of a damaged log: nothing, or all of it.
-EXCUSED = dict.fromkeys(("unseen", "lost-write", "lost-read", "hole", "damaged"))
+EXCUSED = dict.fromkeys(("unseen", "lost-write", "lost-read", "hole", "damaged", "reused-offset"))
 
 
 class _Spot(NamedTuple):
@@ -47,11 +48,13 @@ def _spots(disk: SimDisk, directory: str, topic_id: bytes) -> list[_Spot]:
         if mark is None or not (path.startswith(f"{directory}/") and path.endswith(LOG_SUFFIX)):
             continue
         position = 0
-        for header in iter_headers(disk.contents(path)):
-            if header.next_offset > mark.offset:
-                break
-            spots.append(_Spot(path, position, header.size))
-            position += header.size
+        # What the journal alone has is not in its place yet.
+        with suppress(CorruptBatch):
+            for header in iter_headers(disk.contents(path)):
+                if header.next_offset > mark.offset:
+                    break
+                spots.append(_Spot(path, position, header.size))
+                position += header.size
     return spots
 
 
