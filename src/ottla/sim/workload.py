@@ -38,9 +38,9 @@ from ottla.sim.world import NS_PER_MS, NS_PER_S, World
 
 BACKOFF = BackoffSettings(10, 150)
 # Bursts a second of all producers together: enough to count, few enough to be quick.
-BURSTS_PER_S = 30
-ASKING_NS = 250 * NS_PER_MS
-SEEKING_NS = 700 * NS_PER_MS
+BURSTS_PER_S = 20
+ASKING_NS = 300 * NS_PER_MS
+SEEKING_NS = 2 * NS_PER_S
 
 Then = Callable[[msgspec.Struct | None, Now], None]
 
@@ -308,9 +308,9 @@ def fetch_settings(load: Load, name: str) -> FetchSettings:
     rng = load.world.rng(f"{name}.settings")
     return FetchSettings(
         fetch_bytes_min=rng.choice((1, 1, 500)),
-        fetch_bytes_max=rng.choice((200, 52_428_800)),
-        partition_fetch_bytes_max=rng.choice((100, 5_000, 1_048_576)),
-        fetch_wait_ms_max=rng.choice((50, 250, 500)),
+        fetch_bytes_max=rng.choice((1_000, 20_000, 52_428_800)),
+        partition_fetch_bytes_max=rng.choice((500, 5_000, 1_048_576)),
+        fetch_wait_ms_max=rng.choice((100, 250, 500)),
         request_timeout_ms=load.shape.request_timeout_ms,
         reset="error",
         topic_timeout_ms=3_000,
