@@ -11,8 +11,9 @@ from pathlib import Path
 from ottla.errors import DiskError
 from ottla.storage.disk import Buffer, DiskFile
 
-# What the kernel reads ahead at least: a page of it in the cache speaks for the others.
-READ_AHEAD_BYTES = 128 << 10
+# A page that is in the page cache speaks for so many bytes behind it: the kernel reads ahead, and
+# drops what nobody reads in long runs. A look costs a microsecond.
+PROBE_BYTES = 256 << 10
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
@@ -113,11 +114,14 @@ class OsDisk:
         return bytes(buffer[:count])
 
     def is_cached(self, file: DiskFile, position: int, size: int) -> bool:
-        """Whether a range can be sent without waiting for the device, by a look here and there."""
-        if not self._can_refuse_to_block:
+        """Whether a range can be sent without waiting for the device, by a look here and there.
+
+        A short one was found by reading its first batch's header, or has just been written.
+        """
+        if size <= PROBE_BYTES or not self._can_refuse_to_block:
             return True
         fd = file.fileno()
-        for at in range(position, position + size, READ_AHEAD_BYTES):
+        for at in range(position, position + size, PROBE_BYTES):
             try:
                 os.preadv(fd, self._probe_buffers, at, os.RWF_NOWAIT)
             except BlockingIOError:
