@@ -55,6 +55,7 @@ class Result:
 @click.option(
     "--records",
     type=click.IntRange(1),
+    metavar="N",
     default=200_000,
     show_default=True,
     help="How many are produced, and then consumed.",
@@ -63,13 +64,33 @@ class Result:
     "--size",
     "record_bytes",
     type=click.IntRange(1, RECORD_BYTES_MAX),
+    metavar="N",
     default=100,
     show_default=True,
     help="Bytes of a record's value.",
 )
-@click.option("--partitions", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--acks", type=click.Choice(list(ACKS)), default="all", show_default=True)
-@click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Of the topic.",
+)
+@click.option(
+    "--acks",
+    type=click.Choice(list(ACKS)),
+    default="all",
+    show_default=True,
+    help="As of `ottla produce`.",
+)
+@click.option(
+    "--compression",
+    type=click.Choice(CODECS),
+    default="none",
+    show_default=True,
+    help="Of batches.",
+)
 @bootstrap_option
 @json_option("An array of objects, for programs.")
 def command(

@@ -72,10 +72,13 @@ def on_start(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     "--partition",
     "partitions",
     type=click.IntRange(0),
+    metavar="N",
     multiple=True,
     help="This one only; repeatable.  [default: all]",
 )
-@click.option("--max", "records_max", type=click.IntRange(1), help="End after so many records.")
+@click.option(
+    "--max", "records_max", type=click.IntRange(1), metavar="N", help="End after so many records."
+)
 @click.option(
     "--follow/--until-end",
     "is_endless",
@@ -158,9 +161,13 @@ async def _consume(client: Client, plan: Plan) -> int:
                 if count == plan.records_max:
                     break
     except asyncio.CancelledError:
-        if sink.trouble is None and not plan.is_endless:
-            raise
-        # Ctrl-C is how an endless one ends; what else went wrong is said on closing.
+        # What else went wrong is said on closing.
+        if sink.trouble is None:
+            if not plan.is_endless:
+                raise
+            # Ctrl-C is how it ends, and a terminal has shown that on this line.
+            if os.isatty(STDOUT):
+                click.echo(err=True)
     finally:
         sink.close()
     return count

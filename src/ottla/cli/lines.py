@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 READ_BYTES = 256 << 10
 
@@ -11,7 +11,7 @@ class LineTooLong(Exception):
     """No end of it in so many bytes: it is not kept in memory in the hope of one."""
 
 
-async def read_lines(fd: int, line_bytes_max: int) -> AsyncIterator[list[bytes]]:
+async def read_lines(fd: int, line_bytes_max: int) -> AsyncGenerator[list[bytes], None]:
     """As many as are there; without their ends, and the last one may do without."""
     partial = b""
     async for chunk in _chunks(fd):
@@ -23,7 +23,7 @@ async def read_lines(fd: int, line_bytes_max: int) -> AsyncIterator[list[bytes]]
         yield [partial]
 
 
-async def _chunks(fd: int) -> AsyncIterator[bytes]:
+async def _chunks(fd: int) -> AsyncGenerator[bytes, None]:
     while True:
         await _readable(fd)
         chunk = os.read(fd, READ_BYTES)

@@ -54,7 +54,7 @@ def _print_rich_table(columns: Sequence[Column], rows: list[list[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(
             column.title, justify="right" if column.is_number else "left", overflow="fold"

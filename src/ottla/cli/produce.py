@@ -25,6 +25,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BATCH_BYTES = 128 << 10
 # Longer ones are refused by every broker that is not told otherwise.
 LINE_BYTES_MAX = 1 << 20
+INTERRUPTED = "interrupted"
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Plan:
 @click.option(
     "--partition",
     type=click.IntRange(0),
+    metavar="N",
     help="All to this one.  [default: by the key, or wherever there is room]",
 )
 @click.option(
@@ -134,9 +136,12 @@ def _open(source: Path | None) -> IO[bytes]:
 
 
 async def _produce(client: Client, plan: Plan) -> dict[str, Any]:
+    from asyncio import CancelledError
+
     from ottla.cli.progress import Progress
     from ottla.cli.sending import Sender, Undelivered
-    from ottla.cli.session import explain
+    from ottla.cli.session import explain, no_topic
+    from ottla.errors import ErrorCode
 
     was_there = await _check_topic(client, plan)
     found = os.fstat(plan.fd)
@@ -147,8 +152,13 @@ async def _produce(client: Client, plan: Plan) -> dict[str, Any]:
             trouble = await _send_lines(sender, plan)
             await sender.settle()
         except Undelivered as error:
+            if not was_there and error.cause.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise await no_topic(client, plan.topic) from error
             sender.count_arrived()
             trouble = f"line {error.number}: {explain(error.cause, plan.bootstrap)}"
+        except CancelledError:
+            sender.count_arrived()
+            trouble = INTERRUPTED
         seconds = progress.seconds
     if sender.arrived and not was_there:
         click.echo(f"the broker created topic {plan.topic}", err=True)
@@ -209,5 +219,5 @@ async def _send_lines(sender: Sender, plan: Plan) -> str | None:
         return f"line {sender.sent + 1}: {error}"
     except CancelledError:
         # Ctrl-C: what was read so far still goes out. Who typed it has just ended his input.
-        return None if os.isatty(plan.fd) else "interrupted"
+        return None if os.isatty(plan.fd) else INTERRUPTED
     return None

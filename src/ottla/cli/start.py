@@ -31,7 +31,9 @@ from ottla.cli.parameters import Address, on_address, pairs_option
     help="The controller's, for the metadata; it opens with clusters.  [default: 127.0.0.1:9093]",
 )
 @click.option("--http", metavar="HOST:PORT", help="Not there yet: it comes with the HTTP API.")
-@click.option("--node-id", type=click.IntRange(0), help="This node's id.  [default: 1]")
+@click.option(
+    "--node-id", type=click.IntRange(0), metavar="N", help="This node's id.  [default: 1]"
+)
 @click.option(
     "--config",
     "file",

@@ -55,11 +55,15 @@ def list_topics(bootstrap: str, as_json: bool) -> None:
 @command.command("create")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option(
-    "--partitions", type=click.IntRange(1), help="How many.  [default: as the broker is set]"
+    "--partitions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many.  [default: as the broker is set]",
 )
 @click.option(
     "--replication-factor",
     type=click.IntRange(1, 32767),
+    metavar="N",
     help="Copies of each record.  [default: as the broker is set]",
 )
 @pairs_option("--config", "configs", "A topic setting, as retention.ms=1000; repeatable.")
