@@ -12,7 +12,7 @@ from ottla.sim.churn import Admin, Churning
 from ottla.sim.client import SimClient
 from ottla.sim.disk import SimDisk
 from ottla.sim.history import History
-from ottla.sim.knobs import draw_knobs, turned
+from ottla.sim.knobs import Settings, draw_knobs, turned
 from ottla.sim.machine import Machine
 from ottla.sim.network import SimNetwork
 from ottla.sim.rot import EXCUSED, rot_a_batch
@@ -63,13 +63,19 @@ class Verdict:
         return found + [f"stuck: {what}" for what in self.stuck]
 
 
-def run_seed(seed: int, *, seconds: int = 10, echo: Callable[[str], None] | None = None) -> Verdict:
-    """The same for the same seed, wherever and whenever."""
+def run_seed(
+    seed: int,
+    *,
+    seconds: int = 10,
+    echo: Callable[[str], None] | None = None,
+    planted: Settings | None = None,
+) -> Verdict:
+    """The same for the same seed, wherever and whenever. `planted` is a mutant's."""
     gc_was_on = gc.isenabled()
     gc.disable()
     cluster = Cluster(seed, seconds, Trace(echo))
     try:
-        with turned(draw_knobs(cluster.world.rng("knobs"))):
+        with turned(draw_knobs(cluster.world.rng("knobs")) | (planted or {})):
             return cluster.run()
     finally:
         if gc_was_on:

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from random import Random
 
 from ottla.api.table import route_of
-from ottla.broker.boot import Addresses, boot
+from ottla.broker.boot import Addresses, WrongDirectory, boot
 from ottla.broker.node import Node
 from ottla.broker.stop import stop_cleanly
 from ottla.config import BrokerConfig
 from ottla.errors import DiskError, Refused
 from ottla.metadata.image import Endpoint
 from ottla.names import NodeId, Now, Uuid
+from ottla.raft.directory import WrongQuorum
 from ottla.sim.checkers import Anomaly, LogWatch
 from ottla.sim.disk import PowerCut, SimDisk
 from ottla.sim.network import SimNetwork
@@ -64,6 +65,7 @@ class Machine:
         self._entropy = SeededEntropy(world.rng("entropy"))
         self._watch: NodeWatch | None = None
         self._has_lost_cache = False
+        self._quorum_epoch = -1
 
     @property
     def is_running(self) -> bool:
@@ -93,6 +95,10 @@ class Machine:
             self.world.note(f"node cannot start: {error.why}")
             self.disk.kill()
             return
+        except (WrongDirectory, WrongQuorum) as error:
+            self.anomalies.append(Anomaly("refused-start", "", str(error)))
+            self.disk.kill()
+            return
         self.repairs = booted.repairs
         for repair in booted.repairs:
             self.world.note(f"node repairs: {repair}")
@@ -100,6 +106,7 @@ class Machine:
         shell = SimShell(self.world, node, self.disk, self._on_cut)
         self.log_watch.restarted(cache_lost=self._has_lost_cache)
         self._has_lost_cache = False
+        self._check_epoch(node.metadata.quorum_epoch)
         self._watch = NodeWatch(node, self.disk, self.log_watch)
         self.shell = shell
         shell.after_turn = self._watch.after_turn
@@ -176,6 +183,13 @@ class Machine:
         return found
 
     # Within
+
+    def _check_epoch(self, quorum_epoch: int) -> None:
+        """No epoch has two leaders, and every life leads one."""
+        if quorum_epoch <= self._quorum_epoch:
+            detail = f"{quorum_epoch} after {self._quorum_epoch}"
+            self.anomalies.append(Anomaly("quorum-epoch-reused", "", detail))
+        self._quorum_epoch = quorum_epoch
 
     def _on_cut(self) -> None:
         """The process ended inside a disk call."""
