@@ -9,14 +9,21 @@ from functools import partial
 from typing import Any
 
 from ottla.sim.cluster import CRASHED, OK, STUCK, WRONG, Verdict, run_seed
+from ottla.sim.knobs import Settings
 
 # Events that a failed seed shows of its end.
 RECENT_SHOWN = 40
 
 
-def run_seeds(seeds: Sequence[int], *, seconds: int = 10, jobs: int = 1) -> Iterator[Verdict]:
+def run_seeds(
+    seeds: Sequence[int],
+    *,
+    seconds: int = 10,
+    jobs: int = 1,
+    planted: Settings | None = None,
+) -> Iterator[Verdict]:
     """In the order of the seeds. Each is its own world, wherever it runs."""
-    run = partial(_run_one, seconds=seconds)
+    run = partial(_run_one, seconds=seconds, planted=planted)
     if jobs <= 1:
         yield from map(run, seeds)
         return
@@ -24,8 +31,8 @@ def run_seeds(seeds: Sequence[int], *, seconds: int = 10, jobs: int = 1) -> Iter
         yield from pool.map(run, seeds)
 
 
-def _run_one(seed: int, *, seconds: int) -> Verdict:
-    verdict = run_seed(seed, seconds=seconds)
+def _run_one(seed: int, *, seconds: int, planted: Settings | None) -> Verdict:
+    verdict = run_seed(seed, seconds=seconds, planted=planted)
     # Between processes travels what is read.
     verdict.recent = verdict.recent[-RECENT_SHOWN:] if verdict.exit_code else []
     return verdict
