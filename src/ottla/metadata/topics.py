@@ -1,5 +1,6 @@
 """Commands on topics: what is checked, in Kafka's order, and the records that follow."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.config import validate_topic_overrides
@@ -97,7 +98,8 @@ def _place(controller: "Controller", topic: CreatableTopic) -> list[list[int]]:
                 f"Null value not supported for topic configs: {config.name}",
             )
     validate_topic_overrides(
-        {config.name: config.value for config in topic.configs if config.value is not None}
+        {config.name: config.value for config in topic.configs if config.value is not None},
+        controller.config,
     )
     brokers = [broker.node_id for broker in controller.image.brokers.values()]
     if topic.assignments:
@@ -216,10 +218,10 @@ def plan_delete_topics(
     asked += [(name, NO_UUID) for name in request.topic_names]
     results: list[DeletableTopicResult] = []
     found: dict[bytes, list[DeletableTopicResult]] = {}
-    for name, topic_id in dict.fromkeys(asked):
+    for (name, topic_id), times in Counter(asked).items():
         result = DeletableTopicResult(name=name, topic_id=topic_id)
         try:
-            _find_doomed(controller, result, asked.count((name, topic_id)) > 1)
+            _find_doomed(controller, result, times > 1)
             found.setdefault(result.topic_id, []).append(result)
         except Refused as refused:
             result.error_code, result.error_message = refused.code, refused.why
