@@ -164,13 +164,14 @@ class Harness:
         settings: Mapping[str, str] | None = None,
         disk: SimDisk | None = None,
         start: bool = True,
+        entropy_seed: int = 1,
     ) -> None:
         self.disk = disk if disk is not None else SimDisk(World(1))
         self.now = Now(1_000_000, WALL_MS)
         self.config, _ = BrokerConfig.load(dict(settings or {}))
         booted = self.disk.run(
             self.disk.begin_boot(),
-            lambda disk: boot(disk, self.config, ADDRESSES, Entropy(), self.now),
+            lambda disk: boot(disk, self.config, ADDRESSES, Entropy(entropy_seed), self.now),
         )
         self.node = Node(booted.state, route_of, self.now)
         self.clients: dict[ConnId, Client] = {}
