@@ -8,6 +8,12 @@ settings.register_profile("ottla", deadline=None, database=None, print_blob=True
 settings.load_profile("ottla")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite", action="store_true", help="write down what the scenarios do now"
+    )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what could not run here: a test that is skipped in silence is a test that is lost."""
