@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, cast
 
 from ottla.names import NO_UUID, Uuid
+from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.schema.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from ottla.protocol.schema.produce import (
     PartitionProduceData,
@@ -72,6 +73,10 @@ def fetch(*places: At, session: tuple[int, int] = (0, -1), **more: Any) -> Fetch
         ],
         **asked,
     )
+
+
+def delete(topic: str) -> DeleteTopicsRequest:
+    return DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=1000)
 
 
 def outcomes(response: ProduceResponse) -> list[tuple[str, int, int, int]]:

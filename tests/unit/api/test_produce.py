@@ -6,10 +6,9 @@ import pytest
 
 from ottla.broker.stop import stop_cleanly
 from ottla.errors import ErrorCode
-from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.schema.produce import PartitionProduceResponse
 from ottla.storage.jobs import CreateSegment
-from tests.unit.api.asking import To, contents, outcomes, produce, restarted, sequenced
+from tests.unit.api.asking import To, contents, delete, outcomes, produce, restarted, sequenced
 from tests.unit.broker.harness import WALL_MS, Client, Harness, batch, produced
 
 NONE = ErrorCode.NONE
@@ -20,10 +19,6 @@ HALF_A_SEGMENT = bytes(500_000)
 
 def send(client: Client, records: bytes, acks: int = -1) -> PartitionProduceResponse:
     return produced(client.reply(client.produce("orders", records=records, acks=acks)))
-
-
-def delete(topic: str) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=1000)
 
 
 def outcome(answer: PartitionProduceResponse) -> tuple[int, int]:
