@@ -170,6 +170,13 @@ class TimeIndex:
             return NO_TIMESTAMP, self.base_offset
         return self._timestamps[slot], self.base_offset + self._relative_offsets[slot]
 
+    def offset_after(self, timestamp: int) -> int | None:
+        """Where the first entry later than `timestamp` points, if there is one."""
+        slot = bisect_right(self._timestamps, timestamp)
+        if slot == len(self._timestamps):
+            return None
+        return self.base_offset + self._relative_offsets[slot]
+
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at and above `offset`."""
         self._keep(bisect_left(self._relative_offsets, offset - self.base_offset))

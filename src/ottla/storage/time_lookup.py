@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_header
+from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, Record, read_header
+from ottla.records.compress import TooLarge
 from ottla.records.record import decode_batch
 from ottla.storage.log import Log
 from ottla.storage.segment import WARM_BYTES, Segment, WouldBlock
@@ -20,16 +21,32 @@ def first_at_or_after(log: Log, timestamp_ms: int) -> TimedOffset | None:
     for segment in log.segments:
         if segment.max_timestamp_ms < timestamp_ms:
             continue
-        _, from_offset = segment.time_index.lookup(timestamp_ms)
-        for header, position in _headers(log, segment, max(from_offset, log.start_offset)):
+        begin = max(_begin(segment, timestamp_ms), log.start_offset)
+        for header, position in _headers(log, segment, begin):
             if header.max_timestamp < timestamp_ms:
                 continue
-            for record in decode_batch(_read(log, segment, position, header.size)):
+            for record in _records(log, segment, header, position):
                 if record.timestamp_ms >= timestamp_ms and record.offset >= log.start_offset:
                     return TimedOffset(
                         record.timestamp_ms, record.offset, header.partition_leader_epoch
                     )
     return None
+
+
+def _begin(segment: Segment, timestamp_ms: int) -> int:
+    """No record before this offset is as late as `timestamp_ms`.
+
+    Between two entries of the time index may lie most of a segment, where times did not rise. But
+    whenever the offset index got an entry, the time index got one if the latest time had risen: so
+    the record that raised it stands behind the last entry of the offset index before it.
+    """
+    indexed_ms, offset = segment.time_index.lookup(timestamp_ms)
+    if indexed_ms == timestamp_ms:
+        return offset
+    raised_at = segment.time_index.offset_after(timestamp_ms)
+    if raised_at is None:
+        raised_at = segment.max_timestamp_offset
+    return max(offset, segment.offset_index.lookup(raised_at - 1)[0])
 
 
 def newest(log: Log) -> TimedOffset | None:
@@ -39,7 +56,9 @@ def newest(log: Log) -> TimedOffset | None:
     if largest_ms < 0:
         return None
     for header, position in _headers(log, segment, segment.max_timestamp_offset):
-        for record in decode_batch(_read(log, segment, position, header.size)):
+        if header.max_timestamp != largest_ms:
+            continue
+        for record in _records(log, segment, header, position):
             if record.timestamp_ms == largest_ms:
                 return TimedOffset(largest_ms, record.offset, header.partition_leader_epoch)
     return None
@@ -48,13 +67,22 @@ def newest(log: Log) -> TimedOffset | None:
 def _headers(log: Log, segment: Segment, offset: int) -> Iterator[tuple[BatchHeader, int]]:
     """The batches of a segment from the one that holds `offset` on."""
     position, size = segment.find(log.disk, offset)
-    while size > 0 and segment.size - position >= HEADER_BYTES:
+    while size > 0 and position < segment.size:
         header = read_header(_read(log, segment, position, HEADER_BYTES))
         yield header, position
         position += header.size
 
 
+def _records(log: Log, segment: Segment, header: BatchHeader, position: int) -> list[Record]:
+    try:
+        return decode_batch(_read(log, segment, position, header.size))
+    except TooLarge as error:
+        raise CorruptBatch(f"{segment.file.path}: a batch of {error}, decompressed") from error
+
+
 def _read(log: Log, segment: Segment, position: int, size: int) -> bytes:
+    if position + size > segment.size:
+        raise CorruptBatch(f"a batch of {segment.file.path} ends beyond the segment")
     data = log.disk.read(segment.file, position, size)
     if data is None:
         raise WouldBlock(segment, position, max(size, WARM_BYTES))
