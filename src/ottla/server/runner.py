@@ -203,7 +203,7 @@ class Shell:
         """
         self.carry_out(now)
         self._send_queued()
-        if self.node.needs_settling:
+        if self.node.needs_settling or self._quiet is not None:
             self._settle_soon()
 
     def _settle_soon(self) -> None:

@@ -212,7 +212,8 @@ async def _serve(
         await asyncio.wait_for(test(served), 30)
         for client in served.clients:
             client.sock.close()
-        await served.until(lambda: not shell.connections)
+        await served.until(lambda: not shell.connections or shell.is_draining)
+        shell.close_all()
         assert shell.budget.used == 0
         assert node.held_bytes == 0
         await served.until(lambda: node.is_quiet)

@@ -284,7 +284,7 @@ def test_who_does_not_read_is_not_read_and_takes_bounded_memory(tmp_path: Path) 
     async def test(served: Served) -> None:
         client, neighbour = await served.connect(receive_buffer=4096), await served.connect()
         connection = client.connection
-        count = 600
+        count = 400
         requests = b"".join(client.frame(BROKER_CONFIGS, 4) for _ in range(count))
         sending = asyncio.ensure_future(client.send_bytes(requests))
         await served.until(lambda: not connection.is_reading and connection.is_writing)
