@@ -3,7 +3,7 @@
 Blocking: called at boot, before anything is served.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ottla.protocol.schema import records_raft as raft
 from ottla.raft.batches import control_batch, data_batch
 from ottla.records.control import ControlType
 from ottla.records.rules import Validated
-from ottla.storage.checkpoints import decode_uuid, encode_uuid, write_atomic
+from ottla.storage.checkpoints import CorruptCheckpoint, decode_uuid, encode_uuid, write_atomic
 from ottla.storage.disk import Disk
 from ottla.storage.jobs import CreateLog
 from ottla.storage.partition_meta import encode_partition_metadata
@@ -43,7 +43,8 @@ class QuorumState(NamedTuple):
 
 class _QuorumStateFile(msgspec.Struct, rename="camel"):
     leader_id: int
-    leader_epoch: int
+    # This node's own will be the next one, and has to fit into 31 bits.
+    leader_epoch: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 2)]
     voted_id: int = NO_VOTE
     voted_directory_id: str = encode_uuid(bytes(16))
     data_version: int = msgspec.field(default=1, name="data_version")
@@ -56,7 +57,7 @@ def read_quorum_state(disk: Disk) -> QuorumState | None:
     try:
         file = msgspec.json.decode(data, type=_QuorumStateFile)
         decode_uuid(file.voted_directory_id)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, CorruptCheckpoint) as error:
         # Guessing would mean to vote twice in an epoch: better not to start.
         raise WrongQuorum(f"{QUORUM_STATE} cannot be read: {error}") from error
     return QuorumState(file.leader_id, file.leader_epoch)
