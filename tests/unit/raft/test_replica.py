@@ -1,0 +1,235 @@
+from typing import Any
+
+import pytest
+
+from ottla.errors import DiskError
+from ottla.metadata.controller import Controller
+from ottla.metadata.image import Endpoint
+from ottla.metadata.records import decode_record
+from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Now, TopicPartition
+from ottla.protocol.schema import records_metadata as schema
+from ottla.raft.batches import read_values
+from ottla.raft.directory import METADATA_DIRECTORY, voters_of_one
+from ottla.raft.replica import MetadataReplica
+from ottla.records.batch import iter_headers
+from ottla.sim.disk import SimDisk
+from ottla.sim.world import World
+from ottla.storage.jobs import CreateLog, flush_logs
+from ottla.storage.log import Log, LogTicket
+from ottla.storage.partition_meta import encode_partition_metadata
+from ottla.storage.segment import Segment
+from tests.unit.metadata.commands import controller
+from tests.unit.storage.shelf import CONFIG
+
+NOW = Now(1000, 1_700_000_000_000)
+LATER = Now(1500, 1_700_000_000_500)
+NODE = NodeId(1)
+DIRECTORY_ID = bytes(range(16))
+VOTERS = voters_of_one(NODE, DIRECTORY_ID, Endpoint("CONTROLLER", "host", 9093, 0))
+EPOCH = 7
+
+
+class Quorum:
+    """The replica, its controller, and all that they tell others, in order."""
+
+    def __init__(self) -> None:
+        self.disk = SimDisk(World(1))
+        self.told: list[Any] = []
+        job = CreateLog(METADATA_DIRECTORY, encode_partition_metadata(METADATA_TOPIC_ID))
+        file = self.disk.run(self.disk.begin_boot(), job.run)
+        self.log = Log(TopicPartition(METADATA_TOPIC, 0), METADATA_DIRECTORY, self.disk, CONFIG)
+        self.log.add_segment(Segment(0, file, NOW.wall_ms, CONFIG.segment_index_bytes))
+        self.controller = Controller(controller().config, controller().entropy)
+        self.replica = MetadataReplica(self.log, EPOCH, self.controller)
+        self.replica.attach(self)
+
+    def on_committed(self, record: Any, offset: int, now: Now) -> None:
+        self.told.append((offset, record, now))
+
+    def append(self, *records: Any, then: str) -> None:
+        self.replica.append(list(records), lambda now: self.told.append((then, now)), NOW)
+
+    def draw(self) -> LogTicket:
+        return self.replica.draw_ticket()
+
+    def flushed(self, ticket: LogTicket) -> None:
+        self.disk.run(self.disk.begin(), lambda disk: flush_logs(disk, [ticket], None))
+        self.replica.on_flushed(ticket, LATER)
+
+    def flush(self) -> None:
+        self.flushed(self.draw())
+
+    def take_told(self) -> list[Any]:
+        told, self.told = self.told, []
+        return told
+
+
+@pytest.fixture
+def quorum() -> Quorum:
+    return Quorum()
+
+
+def topic(name: str) -> schema.TopicRecord:
+    return schema.TopicRecord(name=name, topic_id=name.encode() * 16)
+
+
+A, B, C = topic("a"), topic("b"), topic("c")
+
+
+def test_the_controller_sees_records_at_append_and_the_broker_once_they_are_durable(
+    quorum: Quorum,
+) -> None:
+    quorum.append(A, B, then="done")
+
+    assert list(quorum.controller.image.topics) == ["a", "b"]
+    assert quorum.controller.next_offset == quorum.log.end_offset == 2
+    assert (quorum.replica.high_watermark, quorum.take_told()) == (0, [])
+
+    quorum.flush()
+
+    assert quorum.replica.high_watermark == 2
+    assert quorum.take_told() == [(0, A, LATER), (1, B, LATER), ("done", LATER)]
+
+
+def test_each_response_leaves_behind_its_own_records_and_before_the_next(quorum: Quorum) -> None:
+    quorum.append(A, then="first")
+    quorum.append(B, C, then="second")
+    quorum.replica.append([A], None, NOW)
+
+    quorum.flush()
+
+    assert quorum.take_told() == [
+        (0, A, LATER),
+        ("first", LATER),
+        (1, B, LATER),
+        (2, C, LATER),
+        ("second", LATER),
+        (3, A, LATER),
+    ]
+
+
+def test_a_flush_commits_what_was_there_when_its_ticket_was_drawn(quorum: Quorum) -> None:
+    quorum.append(A, then="first")
+    ticket = quorum.draw()
+    quorum.append(B, then="second")
+
+    quorum.flushed(ticket)
+    assert quorum.take_told() == [(0, A, LATER), ("first", LATER)]
+    assert quorum.replica.high_watermark == 1
+
+    quorum.flush()
+    assert quorum.take_told() == [(1, B, LATER), ("second", LATER)]
+    assert quorum.replica.high_watermark == 2
+
+
+def test_nothing_is_told_twice(quorum: Quorum) -> None:
+    quorum.append(A, then="first")
+    quorum.flush()
+    quorum.take_told()
+
+    quorum.flush()
+
+    assert quorum.take_told() == []
+
+
+def test_an_answer_without_records_leaves_at_once_when_all_it_saw_is_committed(
+    quorum: Quorum,
+) -> None:
+    quorum.append(then="nothing to do")
+    assert quorum.take_told() == [("nothing to do", NOW)]
+
+    quorum.append(A, then="first")
+    quorum.flush()
+    quorum.take_told()
+    quorum.append(then="nothing to do again")
+    assert quorum.take_told() == [("nothing to do again", NOW)]
+
+
+def test_an_answer_without_records_waits_for_what_it_saw(quorum: Quorum) -> None:
+    """Such as "this topic exists already", of a topic that a power cut could still take."""
+    quorum.append(A, then="made")
+    quorum.append(then="it exists")
+    ticket = quorum.draw()
+    quorum.append(B, then="made too")
+    quorum.append(then="both exist")
+    assert quorum.take_told() == []
+
+    quorum.flushed(ticket)
+    assert quorum.take_told() == [(0, A, LATER), ("made", LATER), ("it exists", LATER)]
+
+    quorum.flush()
+    assert quorum.take_told() == [(1, B, LATER), ("made too", LATER), ("both exist", LATER)]
+
+
+def test_who_is_answered_may_append_more(quorum: Quorum) -> None:
+    quorum.replica.append([A], lambda now: quorum.append(C, then="third"), NOW)
+    quorum.append(B, then="second")
+
+    quorum.flush()
+
+    assert quorum.take_told() == [(0, A, LATER), (1, B, LATER), ("second", LATER)]
+    assert list(quorum.controller.image.topics) == ["a", "b", "c"]
+    quorum.flush()
+    assert quorum.take_told() == [(2, C, LATER), ("third", LATER)]
+
+
+def test_the_broker_and_the_controller_share_no_object(quorum: Quorum) -> None:
+    partition = schema.PartitionRecord(topic_id=A.topic_id, partition_id=0, isr=[1], replicas=[1])
+    quorum.append(A, partition, then="done")
+    quorum.flush()
+
+    committed = quorum.told[1][1]
+    committed.isr.append(9)
+
+    assert quorum.controller.image.topics["a"].partitions[0].isr == [1]
+
+
+def test_one_command_is_one_batch_of_this_nodes_epoch(quorum: Quorum) -> None:
+    quorum.append(A, B, then="first")
+    quorum.append(C, then="second")
+
+    file = quorum.log.active.file
+    data = quorum.disk.peek(file, 0, quorum.log.active.size)
+    assert [
+        (header.base_offset, header.record_count, header.partition_leader_epoch)
+        for header in iter_headers(data)
+    ] == [(0, 2, EPOCH), (2, 1, EPOCH)]
+    assert [decode_record(value) for _, _, value in read_values(data)] == [A, B, C]
+
+
+def test_an_epoch_begins_with_its_control_records_and_nobody_replays_them(quorum: Quorum) -> None:
+    quorum.replica.lead(NODE, VOTERS, NOW)
+
+    assert quorum.controller.next_offset == quorum.log.end_offset == 3
+    quorum.append(A, then="done")
+    quorum.flush()
+    assert quorum.take_told() == [(3, A, LATER), ("done", LATER)]
+
+
+def test_what_the_disk_does_not_take_is_not_replayed(quorum: Quorum) -> None:
+    quorum.append(A, then="first")
+    quorum.disk.fill()
+
+    big = schema.TopicRecord(name="b" * 30_000, topic_id=B.topic_id)
+    with pytest.raises(DiskError):
+        quorum.append(big, then="second")
+
+    assert list(quorum.controller.image.topics) == ["a"]
+    assert quorum.controller.next_offset == quorum.log.end_offset == 1
+    quorum.disk.free_space()
+    quorum.append(C, then="third")
+    quorum.flush()
+    assert quorum.take_told() == [
+        (0, A, LATER),
+        ("first", LATER),
+        (1, C, LATER),
+        ("third", LATER),
+    ]
+
+
+def test_a_log_that_was_there_before_is_committed_as_far_as_it_is_durable(quorum: Quorum) -> None:
+    quorum.append(A, then="first")
+    quorum.flush()
+    quorum.append(B, then="second")
+
+    assert MetadataReplica(quorum.log, EPOCH, quorum.controller).high_watermark == 1
