@@ -25,6 +25,11 @@ SEND_QUEUE_BYTES_MAX: Final = 4 << 20
 # Parked requests that run again within one turn; the rest wait for the next.
 WAKE_UPS_PER_TURN_MAX: Final = 64
 
+# Of all fetch sessions together: Kafka bounds their number alone, and each may name any number of
+# partitions, of topics with names of 32 KiB that need not exist.
+SESSION_BYTES_MAX: Final = 64 << 20
+SESSION_PARTITION_BYTES: Final = 500
+
 # Requests of one connection whose replies wait. Stock clients keep at most five in flight.
 SLOTS_PER_CONNECTION_MAX: Final = 1024
 

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from ottla.config import BrokerConfig
 from ottla.errors import ErrorCode, Refused
+from ottla.limits import SESSION_BYTES_MAX, SESSION_PARTITION_BYTES
 from ottla.metadata.controller import Entropy
 from ottla.names import Now, Uuid
 from ottla.protocol.schema.fetch import (
@@ -65,13 +66,15 @@ class _Cached:
 class _Session:
     """A client's session: its partitions in the order in which they are read."""
 
-    __slots__ = ("cached", "epoch", "id", "last_used_ms", "uses_topic_ids")
+    __slots__ = ("cached", "epoch", "id", "last_used_ms", "size", "uses_topic_ids")
 
     def __init__(self, session_id: int, uses_topic_ids: bool) -> None:
         self.id = session_id
         self.epoch = INITIAL_EPOCH + 1
         self.uses_topic_ids = uses_topic_ids
         self.cached: dict[Key, _Cached] = {}
+        # What it takes of the memory for sessions, roughly.
+        self.size = 0
         self.last_used_ms = 0
 
     def partitions(self) -> Iterator[tuple[str, Uuid, FetchPartition]]:
@@ -85,11 +88,14 @@ class _Session:
                 cached = self.cached.get(key)
                 if cached is None:
                     self.cached[key] = _Cached(asked)
+                    self.size += SESSION_PARTITION_BYTES + len(topic.topic)
                 else:
                     cached.asked = asked
         for forgotten in request.forgotten_topics_data:
             for index in forgotten.partitions:
-                self.cached.pop((forgotten.topic, forgotten.topic_id, index), None)
+                key = (forgotten.topic, forgotten.topic_id, index)
+                if self.cached.pop(key, None) is not None:
+                    self.size -= SESSION_PARTITION_BYTES + len(forgotten.topic)
 
 
 class _FullFetch:
@@ -126,8 +132,7 @@ class _IncrementalFetch:
         told: Answers = []
         for name, topic_id, answer in answers:
             key = (name, topic_id, answer.partition_index)
-            cached = cached_by_key.get(key)
-            if cached is None or not cached.take_change(answer):
+            if not cached_by_key[key].take_change(answer):
                 continue
             told.append((name, topic_id, answer))
             if len(answer.records or b""):
@@ -153,6 +158,7 @@ class FetchSessions:
         self._entropy = entropy
         # In the order of last use.
         self._sessions: dict[int, _Session] = {}
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -160,8 +166,8 @@ class FetchSessions:
     def open(self, request: FetchRequest, version: int, now: Now) -> FetchContext:
         epoch = request.session_epoch
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            if request.session_id != NO_SESSION:
-                self._sessions.pop(request.session_id, None)
+            if request.session_id in self._sessions:
+                self._drop(self._sessions[request.session_id])
             session = None
             if epoch == INITIAL_EPOCH:
                 session = self._create(request, version, now)
@@ -173,10 +179,14 @@ class FetchSessions:
             raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != (version >= TOPIC_IDS_FROM):
             raise Refused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.update(request)
+        self._update(session, request)
         if not session.cached:
-            del self._sessions[session.id]
+            self._drop(session)
             return _FullFetch(request, None)
+        if self._size > SESSION_BYTES_MAX:
+            # It grew too large while it was in use: its client begins anew, and fetches in full.
+            self._drop(session)
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.epoch = 1 if epoch == EPOCH_MAX else epoch + 1
         session.last_used_ms = now.mono_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
@@ -191,13 +201,26 @@ class FetchSessions:
             session_id = self._entropy.session_id()
         session = _Session(session_id, version >= TOPIC_IDS_FROM)
         session.last_used_ms = now.mono_ms
-        session.update(request)
         self._sessions[session_id] = session
+        self._update(session, request)
+        while self._size > SESSION_BYTES_MAX:
+            if not self._evict(now):
+                self._drop(session)
+                return None
         return session
+
+    def _update(self, session: _Session, request: FetchRequest) -> None:
+        self._size -= session.size
+        session.update(request)
+        self._size += session.size
+
+    def _drop(self, session: _Session) -> None:
+        self._size -= session.size
+        del self._sessions[session.id]
 
     def _evict(self, now: Now) -> bool:
         oldest = next(iter(self._sessions.values()), None)
-        if oldest is None or now.mono_ms - oldest.last_used_ms < EVICTION_MS:
+        if oldest is None or now.mono_ms - oldest.last_used_ms <= EVICTION_MS:
             return False
-        del self._sessions[oldest.id]
+        self._drop(oldest)
         return True
