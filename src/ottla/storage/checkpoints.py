@@ -112,18 +112,6 @@ def encode_clean_shutdown(broker_epoch: int) -> bytes:
     return msgspec.json.encode(_CleanShutdown(version=0, brokerEpoch=broker_epoch))
 
 
-def decode_clean_shutdown(data: bytes) -> int:
-    """The broker epoch of the process that stopped cleanly (KIP-966).
-
-    The file alone says that the stop was clean; where its content cannot be read, only the epoch
-    is unknown.
-    """
-    try:
-        return msgspec.json.decode(data, type=_CleanShutdown).brokerEpoch
-    except msgspec.DecodeError as error:
-        raise CorruptCheckpoint(f"the broker epoch cannot be read: {error}") from error
-
-
 def encode_uuid(uuid: Uuid) -> str:
     """As Kafka prints its ids: 22 characters of URL-safe base64."""
     return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode()

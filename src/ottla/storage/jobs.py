@@ -213,6 +213,6 @@ def _has_written_epochs(disk: Disk, ticket: "LogTicket") -> bool:
     except DiskError as error:
         if not error.is_full:
             raise
-        # Nothing is lost: the batches say the same, and a later round finds room.
+        # Nothing is lost: the ticket is not honoured, and a later round finds room.
         return False
     return True

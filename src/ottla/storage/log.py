@@ -266,8 +266,9 @@ class Log:
     def on_flushed(self, ticket: LogTicket) -> bool:
         """Whether the durable offset moved."""
         if ticket.epochs is not None:
-            # There was no room for their checkpoint.
+            # There was no room for their checkpoint, and recovery believes no batch without it.
             self.epochs.dirty = True
+            return False
         if ticket.generation != self.generation or ticket.end_offset <= self.durable_offset:
             return False
         self.durable_offset = ticket.end_offset

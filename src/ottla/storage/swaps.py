@@ -42,6 +42,9 @@ def _swap(disk: Disk, directory: str, names: list[str], swaps: list[str]) -> lis
     whole = [match for match in map(_SWAPPED.fullmatch, swaps) if match]
     bases = [int(match[1]) for match in whole if match[2] == ".log"]
     if not bases:
+        # Of segments that are in their place already: indexes can be made again.
+        for name in swaps:
+            disk.unlink(f"{directory}/{name}")
         return []
     end_offset = max(_next_offset(disk, f"{directory}/{b:020d}.log.swap", b) for b in bases)
     for name in names:
@@ -50,7 +53,8 @@ def _swap(disk: Disk, directory: str, names: list[str], swaps: list[str]) -> lis
         )
         if is_plain and min(bases) <= int(name[:20]) < end_offset:
             disk.unlink(f"{directory}/{name}")
-    for match in whole:
+    # A segment's batches last: as long as they are not in their place, the work is not done.
+    for match in sorted(whole, key=lambda match: match[2] == ".log"):
         disk.rename(f"{directory}/{match[0]}", f"{directory}/{match[1]}{match[2]}")
     disk.sync_dir(directory)
     return [f"{directory}: finished a compaction of {len(bases)} segments from {min(bases)} on"]

@@ -5,13 +5,11 @@ import random
 import pytest
 
 from ottla.broker.boot import WrongDirectory
-from ottla.broker.stop import stop_cleanly
 from ottla.errors import ErrorCode
 from ottla.metadata.records import encode_record
 from ottla.names import METADATA_TOPIC_ID
 from ottla.protocol.schema import records_metadata as schema
 from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
-from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.raft.batches import data_batch
 from ottla.raft.directory import (
     METADATA_DIRECTORY,
@@ -19,90 +17,21 @@ from ottla.raft.directory import (
     WrongQuorum,
     read_quorum_state,
 )
-from ottla.records.record import decode_fetched
-from ottla.sim.disk import PowerCut, SimDisk
-from ottla.sim.world import World
+from ottla.sim.disk import PowerCut
 from ottla.storage.checkpoints import (
-    CLEAN_SHUTDOWN,
-    LOG_START_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_CHECKPOINT,
-    decode_offsets,
 )
-from ottla.storage.durable import MARKS_FILE, DurableMarks
-from ottla.storage.journal import HALF_BYTES, JOURNAL_FILE
+from ottla.storage.journal import JOURNAL_FILE
 from tests.unit.broker.harness import Harness, fetch_request, fetched, produced
-
-SMALL_SEGMENTS = 1 << 20
-METADATA_LOG = f"{METADATA_DIRECTORY}/00000000000000000000.log"
-
-
-class Life:
-    """One process after the other on one disk, and what clients were told."""
-
-    def __init__(self, seed: int) -> None:
-        self.disk = SimDisk(World(seed))
-        self.disk.faults.write_back = 0.2
-        self.acked: dict[str, dict[int, bytes]] = {}
-        self.epochs: list[int] = []
-        # The call at which the power goes, of all lives together.
-        self.cut_at: int | None = None
-        self._drawn = 0
-
-    def start(self) -> Harness:
-        if self.cut_at is not None:
-            self.disk.cut_after(max(1, self.cut_at - self.disk.calls))
-        lives = len(self.epochs) + 1
-        self.harness = Harness(disk=self.disk, entropy_seed=lives)
-        epoch = self.harness.node.metadata.quorum_epoch
-        assert not self.epochs or epoch > self.epochs[-1]
-        self.epochs.append(epoch)
-        return self.harness
-
-    def produce(self, topic: str, size: int = 10) -> None:
-        self._drawn += 1
-        value = b"%d:" % self._drawn + b"x" * size
-        client = self.harness.connect()
-        answer = produced(client.reply(client.produce(topic, value)))
-        assert answer.error_code == 0
-        self.acked.setdefault(topic, {})[answer.base_offset] = value
-        client.close()
-
-    def create(self, topic: str) -> None:
-        self.harness.create_topic(topic, segment_bytes=SMALL_SEGMENTS)
-
-    def delete(self, topic: str) -> None:
-        self.acked.pop(topic, None)
-        client = self.harness.connect()
-        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=1000)
-        client.ask(request, 6)
-        client.close()
-
-    def stop(self) -> None:
-        self.harness.advance(20)
-        assert self.harness.on_disk(lambda disk: stop_cleanly(self.harness.node))
-        self.disk.kill()
-
-    def check(self) -> None:
-        """Every record that was acknowledged stands at its offset."""
-        client = self.harness.connect()
-        for topic, records in self.acked.items():
-            found: dict[int, bytes | None] = {}
-            while True:
-                offset = max(found, default=-1) + 1
-                answer = client.ask(fetch_request(topic, offset, max_wait_ms=0), 12)
-                part = fetched(answer)
-                assert part.error_code == 0, (topic, part)
-                data = part.records
-                assert isinstance(data, bytes | memoryview)
-                if not len(data):
-                    break
-                for one in decode_fetched(data):
-                    found |= {record.offset: record.value for record in one.records}
-            for offset, value in records.items():
-                assert found.get(offset) == value, (topic, offset)
-        client.close()
+from tests.unit.broker.life import (
+    METADATA_LOG,
+    SMALL_SEGMENTS,
+    Life,
+    damaged_log,
+    rot,
+    without_journal,
+)
 
 
 def whole_life(life: Life) -> None:
@@ -165,127 +94,6 @@ def test_a_power_cut_at_any_disk_call_loses_nothing_that_was_acknowledged(part: 
             life.start()
             life.check()
             assert life.harness.is_ready
-
-
-def test_a_clean_stop_is_found_as_it_was_left() -> None:
-    life = Life(1)
-    life.start()
-    life.create("a")
-    for _ in range(3):
-        life.produce("a")
-    life.stop()
-    disk = life.disk
-
-    for name in (RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT):
-        assert [*decode_offsets(disk.contents(name)).values()] == [3]
-    assert [*decode_offsets(disk.contents(LOG_START_CHECKPOINT)).values()] == [0]
-    assert disk.contents(CLEAN_SHUTDOWN).startswith(b'{"version":0,"brokerEpoch":')
-    life.start()
-    assert CLEAN_SHUTDOWN not in disk.paths()
-    life.check()
-
-
-def test_a_stop_with_work_under_way_is_no_clean_one() -> None:
-    life = Life(1)
-    harness = life.start()
-    harness.create_topic("a")
-    harness.holds_flushes = True
-    harness.connect().produce("a", b"x", acks=1)
-    harness.advance(20)
-
-    assert not harness.on_disk(lambda disk: stop_cleanly(harness.node))
-    assert CLEAN_SHUTDOWN not in life.disk.paths()
-
-
-def test_what_only_the_journal_holds_is_synced_before_a_clean_stop_empties_it() -> None:
-    """Also of a segment that was rolled: no later round will name its file."""
-    life = Life(1)
-    life.start()
-    life.create("b")
-    for _ in range(30):
-        life.produce("b", 50_000)
-    life.stop()
-    life.disk.crash()
-    life.start()
-
-    life.check()
-
-
-def test_a_stop_touches_only_what_was_used() -> None:
-    life = Life(1)
-    life.start()
-    for name in ("a", "b", "c"):
-        life.create(name)
-        life.produce(name)
-    life.stop()
-    life.start()
-    life.produce("b")
-    before = {path: life.disk.contents(path) for path in life.disk.paths()}
-    life.stop()
-
-    changed = [path for path in life.disk.paths() if before.get(path) != life.disk.contents(path)]
-    assert not [path for path in changed if path.startswith(("a-0/", "c-0/"))]
-    assert [path for path in changed if path.startswith("b-0/")]
-
-
-def test_marks_follow_a_flush_even_if_nothing_follows_the_flush() -> None:
-    life = Life(1)
-    harness = life.start()
-    life.create("a")
-    life.produce("a")
-    harness.advance(1500)
-
-    recovery_points = b""
-    marks = DurableMarks.load(life.disk.contents(MARKS_FILE), recovery_points)
-    mark = marks.of("a-0", harness.partition("a").topic_id)
-
-    assert mark is not None
-    assert mark.offset == 1
-    assert life.disk.is_durable(MARKS_FILE, 0, len(marks.encode()))
-
-
-def test_recovery_points_are_written_once_a_minute_while_something_happens() -> None:
-    life = Life(1)
-    harness = life.start()
-    life.create("a")
-    life.produce("a")
-    assert RECOVERY_POINT_CHECKPOINT not in life.disk.paths()
-    harness.advance(61_000)
-
-    assert [*decode_offsets(life.disk.contents(RECOVERY_POINT_CHECKPOINT)).values()] == [1]
-    # The marks hold beside them, and an idle broker sleeps.
-    life.disk.crash()
-    harness = life.start()
-    assert harness.node.state.marks.are_known
-    harness.advance(300_000)
-    assert harness.node.next_deadline_ms() is None
-
-
-def without_journal(life: Life) -> None:
-    """It would heal what a test damages."""
-    life.disk.put(JOURNAL_FILE, bytes(2 * HALF_BYTES))
-
-
-def rot(life: Life, path: str, at: int) -> None:
-    contents = bytearray(life.disk.contents(path))
-    contents[at] ^= 1
-    life.disk.put(path, bytes(contents))
-
-
-def damaged_log() -> Life:
-    life = Life(1)
-    harness = life.start()
-    life.create("a")
-    life.create("b")
-    life.produce("b")
-    for _ in range(3):
-        life.produce("a")
-    harness.advance(1500)
-    life.disk.kill()
-    without_journal(life)
-    rot(life, "a-0/00000000000000000000.log", 70)
-    life.acked.pop("a")
-    return life
 
 
 def test_a_damaged_log_is_reported_and_the_others_are_served() -> None:

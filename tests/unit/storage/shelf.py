@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from ottla.config import BrokerConfig, TopicConfig
+from ottla.errors import DiskError, Refused
 from ottla.names import TopicPartition
 from ottla.records.batch import Record
 from ottla.records.record import encode_batch
@@ -71,11 +72,17 @@ class Shelf:
         if self.log.must_roll(one, wall_ms):
             self.roll(wall_ms)
         base_offset = self.log.end_offset
-        appended = self.log.append(one, epoch, wall_ms)
-        if not appended.duplicate:
-            head, rest = one.stamped_parts(base_offset, epoch)
-            kept = Kept(base_offset, appended.last_offset, head + bytes(rest), epoch)
-            self.kept.append(kept)
+        head, rest = one.stamped_parts(base_offset, epoch)
+        last_offset = base_offset + one.last_offset_delta
+        # Noted before: of an append that a power cut ends nobody knows what is there.
+        self.kept.append(Kept(base_offset, last_offset, head + bytes(rest), epoch))
+        try:
+            appended = self.log.append(one, epoch, wall_ms)
+        except (DiskError, Refused):
+            self.kept.pop()
+            raise
+        if appended.duplicate:
+            self.kept.pop()
         return appended
 
     def roll(self, wall_ms: int = WALL_MS) -> None:

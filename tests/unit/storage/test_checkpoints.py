@@ -15,7 +15,6 @@ from ottla.storage.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     CorruptCheckpoint,
     MetaProperties,
-    decode_clean_shutdown,
     decode_offsets,
     decode_uuid,
     encode_clean_shutdown,
@@ -124,15 +123,7 @@ def test_offsets_come_back_as_they_went_in(offsets: dict[TopicPartition, int]) -
 
 def test_the_mark_of_a_clean_stop_is_that_of_kafka() -> None:
     recorded = file_of_kafka(CLEAN_SHUTDOWN)
-    assert decode_clean_shutdown(recorded) == 14
     assert encode_clean_shutdown(14) == recorded
-    assert decode_clean_shutdown(b'{"version":1,"brokerEpoch":-1,"later":[]}') == -1
-
-
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"version":0,"brokerEpoch":"x"}', b"\xff"])
-def test_a_mark_of_a_clean_stop_without_an_epoch_is_called_corrupt(data: bytes) -> None:
-    with pytest.raises(CorruptCheckpoint):
-        decode_clean_shutdown(data)
 
 
 def test_the_properties_of_a_directory_are_those_of_kafka_but_for_the_date() -> None:

@@ -1,4 +1,4 @@
-"""What a start makes of a log's files, whatever happened to them. Covers: ottla.storage.swaps."""
+"""What a start makes of a log's files, whatever happened to them."""
 
 import random
 from collections.abc import Callable
@@ -490,41 +490,6 @@ def test_what_a_crash_left_half_written_is_removed() -> None:
 
     assert not [path for path in shelf.disk.paths() if path.endswith(("d", ".tmp"))]
     assert_is_twin(shelf, shelf.kept)
-
-
-def swapped(shelf: Shelf) -> list[Kept]:
-    """As Kafka's cleaner leaves two segments that became one; what remains of them."""
-    second, third = shelf.log.base_offsets[1:3]
-    ours = [one for one in shelf.kept if second <= one.base_offset]
-    group = [
-        one
-        for one in ours
-        if len(shelf.log.base_offsets) < 4 or one.base_offset < (shelf.log.base_offsets[3])
-    ]
-    kept = [one for at, one in enumerate(group) if at % 2 == 0 or at == len(group) - 1]
-    shelf.put(shelf.path(second, ".log.swap"), b"".join(one.data for one in kept))
-    shelf.put(shelf.path(second, ".index.swap"), b"")
-    shelf.put(shelf.path(second, ".timeindex.swap"), b"")
-    for base in (second, third):
-        path = shelf.path(base, ".log")
-        shelf.rename(path, path + ".deleted")
-    return [one for one in shelf.kept if one not in group or one in kept]
-
-
-def test_a_compaction_that_kafka_had_all_but_finished_is_finished() -> None:
-    shelf = filled(60, config=CONFIG)
-    shelf.close()
-    kept = swapped(shelf)
-
-    repairs = shelf.load(UNKNOWN)
-
-    assert any("finished a compaction" in line for line in repairs)
-    log = shelf.log
-    found = []
-    for segment in log.segments:
-        found += list(iter_headers(shelf.disk.contents(segment.file.path)))
-    assert [header.base_offset for header in found] == [one.base_offset for one in kept]
-    assert log.end_offset == shelf.kept[-1].last_offset + 1
 
 
 # Crashes

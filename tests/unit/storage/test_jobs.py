@@ -1,0 +1,195 @@
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from ottla.errors import DiskError
+from ottla.names import TopicPartition
+from ottla.sim.disk import PowerCut, SimDisk
+from ottla.sim.world import World
+from ottla.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, encode_offsets
+from ottla.storage.disk import Disk, DiskFile, DiskJob
+from ottla.storage.durable import MARKS_FILE, DurableMarks
+from ottla.storage.jobs import (
+    EPOCHS_FILE,
+    CloseFiles,
+    CreateLog,
+    RemoveTree,
+    RenameLog,
+    WarmRange,
+    WriteOffsets,
+    flush_logs,
+    write_file,
+)
+from ottla.storage.journal import PrepareJournal, Round
+from ottla.storage.partition_meta import PARTITION_METADATA
+from tests.unit.storage.shelf import DIRECTORY, Shelf, batch
+
+
+def run(disk: SimDisk, work: Callable[[Disk], object]) -> None:
+    disk.run(disk.begin_boot(), work)
+
+
+def cut_everywhere(job: Callable[[], DiskJob], prepare: Callable[[Disk], None]) -> list[SimDisk]:
+    """The disk after a power cut at each call of the job, and after the whole of it."""
+    disks = []
+    for calls in range(1, 100):
+        disk = SimDisk(World(calls))
+        run(disk, prepare)
+        disk.cut_after(calls)
+        try:
+            run(disk, job().run)
+        except PowerCut:
+            disk.crash()
+            disks.append(disk)
+            continue
+        disk.cut_after(None)
+        disk.crash()
+        return [*disks, disk]
+    raise AssertionError("the job makes more calls")
+
+
+def nothing(disk: Disk) -> None:
+    """An empty directory."""
+
+
+def test_the_making_of_a_log_can_be_taken_up_wherever_it_ended() -> None:
+    disks = cut_everywhere(lambda: CreateLog("t-0", b"metadata"), nothing)
+    for disk in disks:
+        run(disk, CreateLog("t-0", b"metadata").run)
+        disk.crash()
+        assert disk.contents(f"t-0/{PARTITION_METADATA}") == b"metadata"
+        assert disk.contents("t-0/00000000000000000000.log") == b""
+    assert len(disks) > 8
+
+
+def test_a_log_has_no_segment_before_it_has_its_topics_id() -> None:
+    for disk in cut_everywhere(lambda: CreateLog("t-0", b"metadata"), nothing):
+        paths = disk.paths()
+        if any(path.endswith(".log") for path in paths):
+            assert disk.contents(f"t-0/{PARTITION_METADATA}") == b"metadata"
+
+
+def test_what_is_gone_already_need_not_be_removed() -> None:
+    disk = SimDisk(World(1))
+    run(disk, RenameLog("t-0", "t-0.x-delete").run)
+    run(disk, RemoveTree("t-0.x-delete").run)
+
+    run(disk, CreateLog("t-0", b"").run)
+    run(disk, RenameLog("t-0", "t-0.x-delete").run)
+    assert all(path.startswith("t-0.x-delete/") for path in disk.paths())
+    run(disk, RemoveTree("t-0.x-delete").run)
+    disk.crash()
+
+    assert disk.paths() == []
+
+
+def test_a_file_that_is_written_anew_keeps_nothing_of_a_longer_one() -> None:
+    disk = SimDisk(World(1))
+    run(disk, lambda port: write_file(port, "index", b"longer than that"))
+    run(disk, lambda port: write_file(port, "index", b"short"))
+
+    assert disk.contents("index") == b"short"
+    assert disk.open_paths() == []
+
+
+def test_files_are_closed_and_read_ranges_are_warm() -> None:
+    disk = SimDisk(World(1))
+    opened: list[DiskFile] = []
+
+    def prepare(port: Disk) -> None:
+        file = port.open("a", create=True)
+        port.append(file, 0, (bytes(100_000),))
+        port.sync(file)
+        opened.append(file)
+
+    run(disk, prepare)
+    disk.evict("a")
+    assert disk.read(opened[0], 0, 10) is None
+
+    run(disk, WarmRange(opened[0], 0, 1 << 20).run)
+    assert disk.read(opened[0], 90_000, 10) == bytes(10)
+    run(disk, CloseFiles(tuple(opened)).run)
+
+    assert disk.open_paths() == []
+
+
+# Flush rounds
+
+
+def test_a_round_without_a_journal_syncs_every_file_of_its_tickets() -> None:
+    shelf = Shelf()
+    shelf.append(batch(1))
+    shelf.roll()
+    shelf.append(batch(1))
+    ticket = shelf.log.draw_ticket()
+
+    run(shelf.disk, lambda disk: flush_logs(disk, [ticket], None))
+
+    for segment in shelf.log.segments:
+        assert shelf.disk.is_durable(segment.file.path, 0, segment.size)
+    assert shelf.disk.contents(f"{DIRECTORY}/{EPOCHS_FILE}") == b"0\n1\n0 0\n"
+
+
+def test_a_round_with_a_journal_syncs_that_alone() -> None:
+    shelf = Shelf()
+    shelf.append(batch(1))
+    ticket = shelf.log.draw_ticket()
+    file = shelf.run(PrepareJournal())
+
+    run(shelf.disk, lambda disk: flush_logs(disk, [ticket], Round(file, 5, b"round")))
+
+    assert shelf.disk.is_durable(file.path, 5, 5)
+    assert not shelf.disk.is_durable(shelf.path(0, ".log"), 0, shelf.log.active.size)
+
+
+def test_a_batch_is_durable_only_with_the_epoch_that_it_has() -> None:
+    for calls in range(1, 30):
+        shelf = Shelf(calls)
+        shelf.append(batch(1), epoch=7)
+        ticket = shelf.log.draw_ticket()
+        path = shelf.path(0, ".log")
+        size = shelf.log.active.size
+        shelf.disk.faults.crash_modes = shelf.disk.faults.crash_modes[:1]
+        shelf.disk.cut_after(calls)
+        try:
+            run(shelf.disk, partial(flush_logs, tickets=[ticket], journal=None))
+        except PowerCut:
+            shelf.disk.crash()
+        else:
+            return
+        if len(shelf.disk.contents(path)) == size:
+            assert shelf.disk.contents(f"{DIRECTORY}/{EPOCHS_FILE}") == b"0\n1\n7 0\n"
+
+
+def test_a_failed_sync_is_told() -> None:
+    shelf = Shelf()
+    shelf.append(batch(1))
+    ticket = shelf.log.draw_ticket()
+    shelf.disk.faults.sync_error = 1.0
+
+    with pytest.raises(DiskError):
+        run(shelf.disk, lambda disk: flush_logs(disk, [ticket], None))
+
+
+# Checkpoints
+
+
+def test_a_power_cut_between_the_checkpoints_does_not_void_the_marks() -> None:
+    old, new = (encode_offsets({TopicPartition("t", 0): offset}) for offset in (1, 2))
+    marks = DurableMarks(old)
+    before = marks.encode()
+    marks.set_recovery_points(new)
+    job = WriteOffsets(marks.encode(), new, b"0\n0\n", b"0\n0\n")
+
+    def prepare(disk: Disk) -> None:
+        for path, data in ((MARKS_FILE, before), (RECOVERY_POINT_CHECKPOINT, old)):
+            write_file(disk, path, data, sync=True)
+        disk.sync_dir("")
+
+    disks = cut_everywhere(lambda: job, prepare)
+    found = [disk.contents(RECOVERY_POINT_CHECKPOINT) for disk in disks]
+
+    assert (old in found, found[-1]) == (True, new)
+    for disk, recovery_points in zip(disks, found, strict=True):
+        assert DurableMarks.load(disk.contents(MARKS_FILE), recovery_points).are_known
