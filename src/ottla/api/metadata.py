@@ -21,8 +21,8 @@ from ottla.protocol.schema.metadata import (
 )
 
 # Without an authorizer everybody may do all that an ACL could grant, as bits of AclOperation.
-ALL_TOPIC_OPERATIONS: Final = 0b1101_1111_1000 & ~(1 << 9)
-ALL_CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000 & ~(1 << 6)
+ALL_TOPIC_OPERATIONS: Final = 0b1101_1111_1000
+ALL_CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000
 CREATE_TOPICS_VERSION: Final = 7
 # Earlier versions can say ids and nameless topics on the wire, and may not.
 TOPIC_IDS_FROM: Final = 12
