@@ -1,0 +1,119 @@
+"""The table of APIs, and what ApiVersions makes of it.
+
+Covers: ottla.api.table, ottla.api.api_versions
+"""
+
+import pytest
+
+from ottla.api.table import SERVED, route_of
+from ottla.errors import ErrorCode, Malformed
+from ottla.protocol.apis import request_type, response_type
+from ottla.protocol.facts import Message, version_range
+from ottla.protocol.schema.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from tests.unit.broker.harness import Client, Harness
+
+API_VERSIONS = 18
+EVERY_VERSION = [
+    (key, version)
+    for key, served in SERVED.items()
+    for version in range(served.min_version, served.max_version + 1)
+]
+
+
+@pytest.fixture
+def client(harness: Harness) -> Client:
+    return harness.connect()
+
+
+@pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
+def test_every_version_that_is_served_has_a_route_and_stands_in_the_schema(
+    key: int, version: int
+) -> None:
+    route = route_of(key, version)
+    assert (route.api_key, route.version) == (key, version)
+    for message in (request_type(key), response_type(key)):
+        wire: Message = vars(message)["WIRE"]
+        assert version in version_range(wire.versions)
+
+
+@pytest.mark.parametrize(
+    ("key", "version"),
+    [(0, 2), (0, 14), (1, 3), (1, 19), (3, 14), (9, 0), (17, 0), (9999, 0), (-1, 0), (0, -1)],
+)
+def test_what_is_not_in_the_table_closes_the_connection(
+    client: Client, key: int, version: int
+) -> None:
+    with pytest.raises(Malformed):
+        route_of(key, version)
+    client.send_frame(key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True))
+    client.harness.settle()
+    assert client.closed_why is not None
+
+
+def test_the_answer_is_the_table_and_the_features(harness: Harness, client: Client) -> None:
+    levels = [SupportedFeatureKey("kraft.version", 0, 1)]
+    assert client.ask(ApiVersionsRequest("ottla", "1.0"), 4) == ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(key, served.advertised_min_version, served.max_version)
+            for key, served in SERVED.items()
+        ],
+        supported_features=[*levels, SupportedFeatureKey("metadata.version", 7, 30)],
+        finalized_features_epoch=harness.node.image.features_epoch,
+        finalized_features=[FinalizedFeatureKey("metadata.version", 30, 30)],
+    )
+
+
+def test_before_version_4_a_feature_from_level_0_is_not_told(client: Client) -> None:
+    answer = client.ask(ApiVersionsRequest("ottla", "1.0"), 3)
+    assert [feature.name for feature in answer.supported_features] == ["metadata.version"]
+
+
+def test_produce_is_advertised_from_version_0_and_served_from_3(client: Client) -> None:
+    """KAFKA-18659: librdkafka drops compression types where version 0 is not advertised."""
+    answer = client.ask(ApiVersionsRequest("ottla", "1.0"), 4)
+    assert answer.api_keys[0] == ApiVersion(0, 0, 13)
+    assert SERVED[0].min_version == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "is_known"),
+    [
+        ("apache-kafka-java", "4.3.0", True),
+        ("x", "1", True),
+        ("", "1", False),
+        ("x", "", False),
+        ("-x", "1", False),
+        ("x.", "1", False),
+        ("x y", "1", False),
+        ("x\n", "1", False),
+    ],
+)
+def test_a_client_has_a_name_that_can_be_told_or_is_refused(
+    harness: Harness, client: Client, name: str, version: str, is_known: bool
+) -> None:
+    answer = client.ask(ApiVersionsRequest(name, version), 3)
+    code = ErrorCode.NONE if is_known else ErrorCode.INVALID_REQUEST
+    assert (answer.error_code, bool(answer.api_keys)) == (code, is_known)
+    software = harness.node.connections[client.conn].software
+    assert software == (f"{name} {version}" if is_known else "")
+
+
+@pytest.mark.parametrize("version", [5, 99, 32767])
+def test_a_client_from_the_future_learns_in_the_oldest_form_what_to_ask(
+    client: Client, version: int
+) -> None:
+    """KIP-511."""
+    client.asked[1] = (API_VERSIONS, version)
+    header = API_VERSIONS.to_bytes(2, "big") + version.to_bytes(2, "big")
+    client.send_frame(header + (1).to_bytes(4, "big") + b"\xff\xff\0" + b"what nobody knows yet")
+    client.harness.settle()
+    assert client.reply(1) == ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[ApiVersion(API_VERSIONS, 0, 4)]
+    )
+    assert client.closed_why is None
