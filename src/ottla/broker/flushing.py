@@ -1,5 +1,6 @@
 """Flush rounds: one in flight, and it serves every log that was dirty when it began (DESIGN D3)."""
 
+from collections import deque
 from typing import Protocol
 
 from ottla.broker.effects import FlushTicket
@@ -38,7 +39,7 @@ class Flusher:
         self._syncs_begun = 0
         self._syncs_done = 0
         # Files to close, and the round and the sync after which no thread can hold them any more.
-        self._retired: list[tuple[int, int, DiskFile]] = []
+        self._retired: deque[tuple[int, int, DiskFile]] = deque()
 
     def mark_dirty(self, owner: Flushable, now: Now) -> None:
         """Called for each append: the log behind `owner` holds bytes that no ticket covers."""
@@ -96,16 +97,12 @@ class Flusher:
         self._retired.append((self._rounds_begun, self._syncs_begun, file))
 
     def take_closable(self) -> tuple[DiskFile, ...]:
-        if not self._retired:
-            return ()
+        retired = self._retired
         rounds_done = self._rounds_begun - (self._in_flight is not None)
-        waiting, self._retired = self._retired, []
         closable = []
-        for entry in waiting:
-            if entry[0] <= rounds_done and entry[1] <= self._syncs_done:
-                closable.append(entry[2])
-            else:
-                self._retired.append(entry)
+        # Both counts only rise: behind the first that has to wait, all wait.
+        while retired and retired[0][0] <= rounds_done and retired[0][1] <= self._syncs_done:
+            closable.append(retired.popleft()[2])
         return tuple(closable)
 
     def on_flushed(self, ticket: FlushTicket, error: DiskError | None, now: Now) -> None:
