@@ -291,7 +291,7 @@ def test_a_waiting_fetch_whose_partition_is_forgotten_elsewhere_lets_go_of_it(
     )
     harness.holds_flushes = True
     producer.produce("orders", b"a", acks=1)
-    harness.node.flushed(harness.flushes.popleft(), None, harness.now)
+    harness.finish_flush()
     # Woken, and before it runs its session forgets the partition that woke it.
     other.lend(
         fetch_request("orders", 1, partitions=(), session=(session, 2), forget=forget(0)), 12

@@ -155,7 +155,7 @@ def test_wake_ups_beyond_the_bound_wait_for_the_next_turn(harness: Harness) -> N
     producer = harness.connect()
     harness.holds_flushes = True
     producer.produce("orders", b"a", acks=1)
-    harness.node.flushed(harness.flushes.popleft(), None, harness.now)
+    harness.finish_flush()
     harness.turn()
     answered = [c.has_reply(at) for c, at in zip(consumers, fetches, strict=True)]
     assert answered.count(True) == WAKE_UPS_PER_TURN_MAX

@@ -171,7 +171,7 @@ def test_a_woken_fetch_of_a_closed_connection_does_not_run(harness: Harness) -> 
     client.fetch("orders", 0)
     harness.holds_flushes = True
     other.produce("orders", b"a", acks=1)
-    harness.node.flushed(harness.flushes.popleft(), None, harness.now)
+    harness.finish_flush()
     assert harness.node.woken.queue
     harness.close(client, "gone while it was woken")
     harness.settle()
