@@ -58,28 +58,20 @@ def test_a_topics_value_comes_from_itself_the_broker_or_the_default(configured: 
     ]
 
 
-def test_synonyms_and_documentation_come_when_they_are_asked_for(configured: Harness) -> None:
-    bare, full = [
-        describe(
-            configured,
-            (TOPIC, "orders"),
-            keys=["segment.bytes"],
-            include_synonyms=told,
-            include_documentation=told,
-        )
-        .results[0]
-        .configs[0]
-        for told in (False, True)
-    ]
-    assert full.documentation
-    row = DescribeConfigsResourceResult(
-        name="segment.bytes",
-        value="1048576",
-        config_source=OF_TOPIC,
-        config_type=ConfigType.INT,
-        documentation=None,
+def segment_bytes(harness: Harness, told: bool) -> DescribeConfigsResourceResult:
+    more = {"include_synonyms": told, "include_documentation": told}
+    return (
+        describe(harness, (TOPIC, "orders"), keys=["segment.bytes"], **more).results[0].configs[0]
     )
-    assert bare == row
+
+
+def test_synonyms_and_documentation_come_when_they_are_asked_for(configured: Harness) -> None:
+    row = DescribeConfigsResourceResult(
+        "segment.bytes", "1048576", False, OF_TOPIC, False, [], ConfigType.INT, None
+    )
+    assert segment_bytes(configured, told=False) == row
+    full = segment_bytes(configured, told=True)
+    assert full.documentation
     row.documentation = full.documentation
     row.synonyms = [
         DescribeConfigsSynonym("segment.bytes", "1048576", OF_TOPIC),
