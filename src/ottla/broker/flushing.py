@@ -115,7 +115,11 @@ class Flusher:
             return
         for owner, log_ticket in zip(owners, ticket.logs, strict=True):
             owner.on_flushed(log_ticket, now)
-            self._marks.on_flushed(log_ticket, now)
+            if log_ticket.epochs is None:
+                self._marks.on_flushed(log_ticket, now)
+            elif log_ticket.generation == log_ticket.log.generation:
+                # A full disk: once more, until there is room.
+                self.mark_dirty(owner, now)
 
     def next_deadline_ms(self) -> int | None:
         if self._has_given_up:

@@ -126,6 +126,8 @@ class Cluster:
         self._plan_stops()
         self._set_up(configs, lambda: self._begin(configs))
         world.run_until(self.run_ns)
+        # A walk over many pages that go cold behind it at random would never end.
+        self.disk.faults.would_block = 0.0
         world.run_while(lambda: load.operations < OPERATIONS_MIN, OVERTIME_NS)
         load.is_stopping = True
         if not world.run_while(lambda: not self._is_idle(), SETTLE_NS):

@@ -5,7 +5,6 @@ is missing; a campaign without findings counts only beside mutants that were all
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ottla.broker import boot, stop
@@ -109,8 +108,9 @@ def _skip_journal_sync(disk: Disk, tickets: Any, round_: Any, *rest: Any) -> Non
 
 def _sync_active_only(disk: Disk, tickets: Any, round_: Any, *rest: Any) -> None:
     """The files of the segments before are forgotten."""
-    fewer = [replace(ticket, files=ticket.files[-1:]) for ticket in tickets]
-    flush_logs(disk, fewer, round_, *rest)
+    for ticket in tickets:
+        ticket.files = ticket.files[-1:]
+    flush_logs(disk, tickets, round_, *rest)
 
 
 class _AnyTopic:
