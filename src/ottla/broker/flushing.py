@@ -115,7 +115,7 @@ class Flusher:
             return
         for owner, log_ticket in zip(owners, ticket.logs, strict=True):
             owner.on_flushed(log_ticket, now)
-            if log_ticket.epochs is None:
+            if not log_ticket.lacks_epochs:
                 self._marks.on_flushed(log_ticket, now)
             elif log_ticket.generation == log_ticket.log.generation:
                 # A full disk: once more, until there is room.

@@ -196,8 +196,8 @@ class WarmRange:
 def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) -> None:
     """One flush round: one sync of the journal, or one of each file."""
     for ticket in tickets:
-        if ticket.epochs is not None and _has_written_epochs(disk, ticket):
-            ticket.epochs = None
+        if ticket.epochs is not None:
+            ticket.lacks_epochs = not _has_written(disk, ticket.log.directory, ticket.epochs)
     if journal is not None:
         disk.append(journal.file, journal.position, (journal.data,))
         disk.sync(journal.file)
@@ -207,9 +207,9 @@ def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) ->
             disk.sync(file)
 
 
-def _has_written_epochs(disk: Disk, ticket: "LogTicket") -> bool:
+def _has_written(disk: Disk, directory: str, epochs: bytes) -> bool:
     try:
-        write_atomic(disk, f"{ticket.log.directory}/{EPOCHS_FILE}", ticket.epochs or b"")
+        write_atomic(disk, f"{directory}/{EPOCHS_FILE}", epochs)
     except DiskError as error:
         if not error.is_full:
             raise

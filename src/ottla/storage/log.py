@@ -48,9 +48,10 @@ class LogTicket:
     segment: Segment
     position: int
     files: tuple[DiskFile, ...]
-    # Their checkpoint, until it is written.
     epochs: bytes | None
     batch_crc: int
+    # Said by the round: there was no room for their checkpoint.
+    lacks_epochs: bool = False
 
 
 class Log:
@@ -265,8 +266,8 @@ class Log:
 
     def on_flushed(self, ticket: LogTicket) -> bool:
         """Whether the durable offset moved."""
-        if ticket.epochs is not None:
-            # There was no room for their checkpoint, and recovery believes no batch without it.
+        if ticket.lacks_epochs:
+            # Recovery believes no batch without them.
             self.epochs.dirty = True
             return False
         if ticket.generation != self.generation or ticket.end_offset <= self.durable_offset:
@@ -353,10 +354,14 @@ class Log:
             when_unused()
 
         self._when_unused = let_go
-        if self.directory_users == 0:
-            let_go()
+        self._maybe_let_go()
 
     def leave_directory(self) -> None:
         self.directory_users -= 1
+        self._maybe_let_go()
+
+    def _maybe_let_go(self) -> None:
         if self.directory_users == 0 and self._when_unused is not None:
-            self._when_unused()
+            # Forgotten as it runs: a log that holds on to it would be a cycle, found by nobody.
+            let_go, self._when_unused = self._when_unused, None
+            let_go()
