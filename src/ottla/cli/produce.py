@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ottla.client.settings import ProducerSettings
     from ottla.client.shell import Client
 
+STDIN = 0
 ACKS = {"0": 0, "1": 1, "all": -1}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 # Larger than a program's default: many records come at once, and nobody waits for a single one.
@@ -126,13 +126,14 @@ def producer_settings(acks: str, compression: str) -> ProducerSettings:
 
 
 def _open(source: Path | None) -> IO[bytes]:
-    if source is None:
-        # A copy of the descriptor: who closes the one must not close the other.
-        return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)
     try:
-        return source.open("rb", buffering=0)
+        if source is not None:
+            return source.open("rb", buffering=0)
+        # A copy of the descriptor: who closes the one must not close the other.
+        return open(os.dup(STDIN), "rb", buffering=0)
     except OSError as error:
-        raise click.ClickException(f"cannot read {source}: {error.strerror}") from error
+        named = source or "standard input"
+        raise click.ClickException(f"cannot read {named}: {error.strerror}") from error
 
 
 async def _produce(client: Client, plan: Plan) -> dict[str, Any]:

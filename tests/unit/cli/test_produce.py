@@ -4,6 +4,7 @@ Covers: ottla.cli.produce, ottla.cli.sending.
 """
 
 import json
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from ottla.testing import Broker
-from tests.unit.cli.programs import end, run, run_in_terminal, start
+from tests.unit.cli.programs import PROGRAM, end, run, run_in_terminal, start
 
 
 def consumed(broker: Broker, topic: str) -> list[dict[str, Any]]:
@@ -76,6 +77,16 @@ def test_no_input_is_no_record_and_no_failure(broker: Broker) -> None:
     done = run(broker, "produce", "silent")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("0 records (0 B) to silent in ")
+
+
+def test_what_cannot_be_read_is_named(broker: Broker, tmp_path: Path) -> None:
+    done = run(broker, "produce", "t", "--file", str(tmp_path / "nothing"))
+    assert done.code == 2
+    assert "nothing' does not exist" in done.err
+    shell = f"{shlex.join(PROGRAM)} produce t <&-"
+    closed = subprocess.run(["sh", "-c", shell], capture_output=True, check=False)
+    assert closed.returncode == 1
+    assert closed.stderr == b"Error: cannot read standard input: Bad file descriptor\n"
 
 
 def test_a_line_without_its_key_stops_behind_those_that_had_one(broker: Broker) -> None:
