@@ -211,6 +211,7 @@ def test_a_topics_configs_must_agree_with_what_its_broker_says() -> None:
         ([PARTITIONS_PER_REQUEST_MAX + 1], True),
         ([PARTITIONS_PER_REQUEST_MAX, 1], True),
         ([PARTITIONS_PER_REQUEST_MAX, 0, -5], False),
+        ([PARTITIONS_PER_REQUEST_MAX + 1, -5], True),
         # -1 stands for the broker's default, here 2.
         ([PARTITIONS_PER_REQUEST_MAX - 1, -1], True),
         ([2**31 - 1], True),
