@@ -129,27 +129,25 @@ def _check(
             except _AllRefused:
                 raise
             except Refused as refused:
-                flaw = _flaw_of_all(request, data.records)
-                if flaw is not None:
-                    raise flaw from refused
+                _check_flaws_of_all(request, data.records)
                 has_no_id = call.version >= TOPIC_IDS_FROM and topic.topic_id == NO_UUID
                 why = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no id") if has_no_id else refused
-                checked.append((None, why))
+                # Its traceback holds this frame, and the frame holds it: a cycle.
+                checked.append((None, why.with_traceback(None)))
     return checked
 
 
-def _flaw_of_all(request: ProduceRequest, records: object) -> _AllRefused | None:
+def _check_flaws_of_all(request: ProduceRequest, records: object) -> None:
     """What Kafka sees in a batch before it looks for the partition."""
     if not isinstance(records, memoryview) or len(records) < LOG_OVERHEAD_BYTES:
-        return None
+        return
     batch_length = int.from_bytes(records[LENGTH_AT:LOG_OVERHEAD_BYTES], "big", signed=True)
     magic = records[MAGIC_AT] if len(records) > MAGIC_AT else MAGIC
     if batch_length < OLD_BATCH_LENGTH_MIN or magic > MAGIC:
-        return _AllRefused(ErrorCode.CORRUPT_MESSAGE, "this is no record batch")
+        raise _AllRefused(ErrorCode.CORRUPT_MESSAGE, "this is no record batch")
     is_whole = len(records) >= max(LOG_OVERHEAD_BYTES + batch_length, HEADER_BYTES)
     if is_whole and magic == MAGIC and records[_FLAGS_AT] & TRANSACTIONAL_BIT:
-        return _not_in_a_transaction(request)
-    return None
+        raise _not_in_a_transaction(request)
 
 
 def _not_in_a_transaction(request: ProduceRequest) -> _AllRefused:

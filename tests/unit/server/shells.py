@@ -197,7 +197,8 @@ async def _serve(
 ) -> None:
     loop = asyncio.get_running_loop()
     disk = OsDisk(data / "data")
-    config, _ = BrokerConfig.load(dict(settings))
+    # Without a journal to prepare a test starts in no time.
+    config, _ = BrokerConfig.load({"ottla.durability": "page-cache", **settings})
     node = NodeOfTests(boot(disk, config, ADDRESSES, SystemEntropy(), clock()).state, clock())
     shell = ShellOfTests(node, disk, loop)
     listener = socket.socket()

@@ -189,7 +189,7 @@ def test_a_job_that_fails_is_an_answer(tmp_path: Path, monkeypatch: pytest.Monke
         assert produced(answer).error_code == 56
         assert (await client.ask(METADATA, 9)).brokers
 
-    serve(tmp_path, test)
+    serve(tmp_path, test, {"ottla.durability": "durable"})
 
 
 def test_frames_are_overwritten_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
