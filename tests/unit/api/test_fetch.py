@@ -288,6 +288,7 @@ def test_a_fenced_reader_is_told_the_leader_since_version_16(
         (1, 3, (-1, -1)),
         (1, 4, (1, 3)),
         (2, 3, (-1, -1)),
+        (2, 4, (2, 3)),
     ],
 )
 def test_a_reader_whose_last_record_is_none_of_this_log_is_told_where_the_two_part(

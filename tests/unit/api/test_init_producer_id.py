@@ -53,6 +53,16 @@ def test_those_who_wait_beyond_one_block_share_the_next(harness: Harness) -> Non
     assert harness.node.image.next_producer_id == 2 * PRODUCER_ID_BLOCK
 
 
+def test_more_who_wait_than_a_block_has_ids_are_served_by_the_next(harness: Harness) -> None:
+    clients = [harness.connect() for _ in range(PRODUCER_ID_BLOCK + 2)]
+    harness.holds_flushes = True
+    asked = [client.send(NEW, 5) for client in clients]
+    harness.holds_flushes = False
+    harness.settle()
+    ids = [client.reply(at).producer_id for client, at in zip(clients, asked, strict=True)]
+    assert ids == list(range(PRODUCER_ID_BLOCK + 2))
+
+
 def test_a_restart_begins_a_new_block_and_grants_no_id_again(harness: Harness) -> None:
     take(harness.connect(), 3)
     harness.disk.crash()

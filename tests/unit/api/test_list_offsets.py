@@ -246,6 +246,18 @@ def test_an_answer_that_a_flush_of_ours_would_change_waits_for_it(
     assert found(client.reply(asked)) == [expected]
 
 
+def test_what_comes_while_a_lookup_waits_is_neither_waited_for_nor_found(harness: Harness) -> None:
+    client = harness.connect()
+    harness.holds_flushes = True
+    put(harness, 0, acks=1)
+    asked = client.send(ask(at(WALL_MS + 50)), 11)
+    put(harness, 90, acks=1)
+    assert not client.has_reply(asked)
+    harness.finish_flush()
+    harness.settle()
+    assert found(client.reply(asked)) == [NOWHERE]
+
+
 def test_one_hidden_partition_keeps_the_others_waiting_and_all_are_answered(
     harness: Harness,
 ) -> None:

@@ -42,6 +42,17 @@ def test_only_acks_1_is_answered_before_the_flush(
     assert client.has_reply(sent) is (acks != 0)
 
 
+def test_what_is_appended_while_a_flush_is_under_way_waits_for_the_next(harness: Harness) -> None:
+    client = harness.connect()
+    harness.holds_flushes = True
+    sent = [client.produce("orders", value) for value in (b"a", b"b")]
+    harness.finish_flush()
+    assert client.order == sent[:1]
+    harness.holds_flushes = False
+    harness.settle()
+    assert client.order == sent
+
+
 def test_an_answer_says_where_the_batch_stands_and_where_the_log_begins(harness: Harness) -> None:
     client = harness.connect()
     send(client, batch(b"a", b"b"))
