@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from tests.tidy.source import Module
 
+SHELLS = ("ottla.server.", "ottla.sim.")
 BROAD = dict.fromkeys(("Exception", "BaseException"))
 
 
@@ -28,16 +29,21 @@ def _suppresses_all(node: ast.AST) -> bool:
 
 
 def swallowed(modules: Iterable[Module]) -> list[str]:
-    """`except Exception` that does not raise again, and suppress(Exception); the shell has one."""
+    """`except Exception` that does not raise again, and suppress(Exception).
+
+    A shell has one guard: the real one, and the simulator's, which tells what a broker died of.
+    """
     found = []
-    guards = 0
+    guards = dict.fromkeys(SHELLS, 0)
     for module in modules:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ExceptHandler):
                 if not _is_broad(node.type) or _raises_again(node):
                     continue
-                guards += module.name.startswith("ottla.server.")
-                if guards > 1 or not module.name.startswith("ottla.server."):
+                shell = next((s for s in SHELLS if module.name.startswith(s)), None)
+                if shell is not None:
+                    guards[shell] += 1
+                if shell is None or guards[shell] > 1:
                     found.append(f"{module.at(node)}: a bare except outside the shell's one guard")
             elif _suppresses_all(node):
                 found.append(f"{module.at(node)}: suppresses every exception")

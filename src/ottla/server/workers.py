@@ -5,10 +5,9 @@ One thread serves flush rounds, so that they keep their order; a few serve all o
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, cast
 
 from ottla.broker.effects import DiskOp, FlushTicket
@@ -36,39 +35,27 @@ class Workers:
         self._on_disk_done = on_disk_done
         self._on_flushed = on_flushed
         self._guarded = guarded
-        self._jobs: SimpleQueue[tuple[DiskJob, OnDone] | None] = SimpleQueue()
-        self._flushes: SimpleQueue[FlushTicket | None] = SimpleQueue()
+        self._jobs = ThreadPoolExecutor(JOB_THREADS, "ottla-disk")
+        self._flushes = ThreadPoolExecutor(1, "ottla-flush")
         self._sync: KernelSync | None = None
         self._is_probed = False
         self._syncing: FlushTicket | None = None
-        self._threads = [
-            threading.Thread(
-                target=self._serve, args=(self._serve_jobs,), name=f"ottla-disk-{at}", daemon=True
-            )
-            for at in range(JOB_THREADS)
-        ]
-        flusher = threading.Thread(
-            target=self._serve, args=(self._serve_flushes,), name="ottla-flush", daemon=True
-        )
-        self._threads.append(flusher)
-        for thread in self._threads:
-            thread.start()
 
     def run(self, op: DiskOp) -> None:
         self.submit(op.job, partial(self._on_disk_done, op))
 
     def submit(self, job: DiskJob, on_done: OnDone) -> None:
         """Run a job in a thread; `on_done` gets what it returned, or its DiskError, in the loop."""
-        self._jobs.put((job, on_done))
+        self._answer_to(self._jobs.submit(job.run, self._disk), on_done)
 
     def flush(self, ticket: FlushTicket) -> None:
         """In the kernel where it is nothing but one sync, else in the thread."""
         journal = ticket.journal
         if journal is None or not self._can_sync(journal.file):
-            self._flushes.put(ticket)
+            self._flush_in_thread(ticket)
             return
         if any(log.epochs is not None for log in ticket.logs):
-            self._flushes.put(ticket)
+            self._flush_in_thread(ticket)
             return
         sync = cast("KernelSync", self._sync)
         try:
@@ -77,7 +64,7 @@ class Workers:
         except DiskError as error:
             self._loop.call_soon(self._guarded(partial(self._on_flushed, ticket, error)))
         except Unavailable:
-            self._flushes.put(ticket)
+            self._flush_in_thread(ticket)
         else:
             self._syncing = ticket
 
@@ -100,42 +87,23 @@ class Workers:
         error = DiskError(result, f"sync of the journal: {os.strerror(result)}") if result else None
         self._on_flushed(ticket, error)
 
-    def stop(self) -> None:
-        for _ in range(JOB_THREADS):
-            self._jobs.put(None)
-        self._flushes.put(None)
-        for thread in self._threads:
-            thread.join()
+    def _flush_in_thread(self, ticket: FlushTicket) -> None:
+        flushing = self._flushes.submit(flush_logs, self._disk, ticket.logs, ticket.journal)
+        self._answer_to(flushing, partial(self._on_flushed, ticket))
 
-    def _serve(self, serve: Callable[[], None]) -> None:
-        """What a job may not raise ends the process, as it would in the loop."""
-        try:
-            serve()
-        except BaseException as error:
-            self._answer(partial(_crash, error))
+    def _answer_to(self, future: "Future[Any]", on_done: OnDone) -> None:
+        """In the loop, where what a job may not raise meets the guard."""
 
-    def _answer(self, callback: Callable[[], None]) -> None:
-        self._loop.call_soon_threadsafe(self._guarded(callback))
-
-    def _serve_jobs(self) -> None:
-        while (task := self._jobs.get()) is not None:
-            job, on_done = task
-            result: Any
+        def answer() -> None:
             try:
-                result = job.run(self._disk)
+                result = future.result()
             except DiskError as error:
                 result = error
-            self._answer(partial(on_done, result))
+            on_done(result)
 
-    def _serve_flushes(self) -> None:
-        while (ticket := self._flushes.get()) is not None:
-            error: DiskError | None = None
-            try:
-                flush_logs(self._disk, ticket.logs, ticket.journal)
-            except DiskError as failed:
-                error = failed
-            self._answer(partial(self._on_flushed, ticket, error))
+        enter = self._guarded(answer)
+        future.add_done_callback(lambda _: self._loop.call_soon_threadsafe(enter))
 
-
-def _crash(error: BaseException) -> None:
-    raise error
+    def stop(self) -> None:
+        self._jobs.shutdown()
+        self._flushes.shutdown()
