@@ -199,6 +199,7 @@ class _Appender:
             if self.waiter is None:
                 self.waiter = Acks(self.call, self.node.ack_waits)
             self.waiter.pending += 1
+            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
             partition.wait_for_ack(appended.last_offset + 1, self.waiter, answer)
         return answer
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class Acks:
-    """The reply of one request, and how many of its partitions are not durable yet."""
+    """The reply of one request, and how many of its partitions are not durable yet.
+
+    Their answers say that the time is up until they hear better: at the deadline that is so, and
+    what was durable by then is not taken back.
+    """
 
     __slots__ = ("call", "deadline_ms", "is_done", "pending", "queue", "response", "waits")
 
@@ -32,15 +36,18 @@ class Acks:
         self.response: ProduceResponse | None = None
         self.queue: deque[Acks] | None = None
 
-    def on_durable(self, now: Now) -> None:
-        self.pending -= 1
-        if self.pending == 0 and self.response is not None:
-            self.waits.complete(self, self.response)
+    def on_durable(self, answer: PartitionProduceResponse, now: Now) -> None:
+        self._settle(answer, ErrorCode.NONE)
 
     def on_lost(self, answer: PartitionProduceResponse, code: ErrorCode, now: Now) -> None:
         """The log that held the record is gone before the record was durable."""
+        self._settle(answer, code)
+
+    def _settle(self, answer: PartitionProduceResponse, code: ErrorCode) -> None:
         answer.error_code = code
-        self.on_durable(now)
+        self.pending -= 1
+        if self.pending == 0 and self.response is not None:
+            self.waits.complete(self, self.response)
 
 
 def round_up(timeout_ms: int) -> int:
@@ -84,19 +91,11 @@ class AckWaits:
             while queue and queue[0].deadline_ms <= now.mono_ms:
                 late = queue.popleft()
                 if not late.is_done:
-                    self._time_out(late)
+                    assert late.response is not None
+                    self.complete(late, late.response)
             if queue:
                 self._time(timeout_ms, queue, queue[0].deadline_ms)
             else:
                 del self._queues[timeout_ms]
 
         self._timers.add(deadline_ms, expire)
-
-    def _time_out(self, acks: Acks) -> None:
-        response = acks.response
-        assert response is not None
-        for topic in response.responses:
-            for answer in topic.partition_responses:
-                if answer.error_code == 0:
-                    answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-        self.complete(acks, response)

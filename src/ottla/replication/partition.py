@@ -20,7 +20,7 @@ ROLL_RETRY_MS = 100
 class Waiter(Protocol):
     """Whoever waits for an acknowledgement."""
 
-    def on_durable(self, now: Now) -> None: ...
+    def on_durable(self, token: Any, now: Now) -> None: ...
 
     def on_lost(self, token: Any, code: ErrorCode, now: Now) -> None: ...
 
@@ -207,7 +207,8 @@ class Partition:
         self.high_watermark = high_watermark
         waiters = self.waiters
         while waiters and waiters[0][0] <= high_watermark:
-            waiters.popleft()[1].on_durable(now)
+            _, waiter, token = waiters.popleft()
+            waiter.on_durable(token, now)
         if self.fetch_waiters:
             self.host.wake(self.fetch_waiters)
 

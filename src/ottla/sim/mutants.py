@@ -62,7 +62,7 @@ def _nothing(*arguments: Any, **named: Any) -> None:
 def _acknowledge_at_once(partition: Partition, end_offset: int, waiter: Any, token: Any) -> None:
     node: Any = partition.host
     partition.host.want_flush()
-    waiter.on_durable(node.now)
+    waiter.on_durable(token, node.now)
 
 
 def _commit_at_append(before: Any, partition: Partition, batch: Any, now: Now) -> Any:

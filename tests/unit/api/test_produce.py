@@ -239,6 +239,18 @@ def test_sequences_are_counted_a_partition_and_a_producer(harness: Harness) -> N
     assert outcomes(client.ask(request, 9)) == [("orders", 0, NONE, 1), ("orders", 1, NONE, 0)]
 
 
+def test_at_the_deadline_what_was_durable_before_is_not_taken_back(harness: Harness) -> None:
+    client = harness.connect()
+    data = sequenced(b"a", sequence=0)
+    send(client, data)
+    harness.holds_flushes = True
+    request = produce(To("orders", 0, data), To("orders", 1, data), timeout_ms=100)
+    sent = client.send(request, 9)
+    harness.advance(125)
+    timed_out = ErrorCode.REQUEST_TIMED_OUT
+    assert outcomes(client.reply(sent)) == [("orders", 0, NONE, 0), ("orders", 1, timed_out, 0)]
+
+
 def test_a_gap_behind_a_pipelined_batch_is_refused_in_the_order_of_requests(
     harness: Harness,
 ) -> None:

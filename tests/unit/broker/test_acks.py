@@ -12,6 +12,8 @@ from ottla.protocol.schema.produce import (
     TopicProduceResponse,
 )
 
+TIMED_OUT = ErrorCode.REQUEST_TIMED_OUT
+
 
 class Board:
     def __init__(self) -> None:
@@ -22,7 +24,7 @@ class Board:
     def wait(self, name: Any, timeout_ms: int, mono_ms: int = 0, partitions: int = 1) -> Acks:
         acks = Acks(name, self.waits)
         acks.pending = partitions
-        answers = [PartitionProduceResponse(index=index) for index in range(partitions)]
+        answers = [PartitionProduceResponse(index, TIMED_OUT) for index in range(partitions)]
         response = ProduceResponse(responses=[TopicProduceResponse("orders", bytes(16), answers)])
         self.waits.add(acks, response, timeout_ms, Now(mono_ms, mono_ms))
         return acks
@@ -39,22 +41,25 @@ class Board:
         self.timers.run_due(Now(mono_ms, mono_ms))
 
 
+def answer(acks: Acks, index: int = 0) -> PartitionProduceResponse:
+    assert acks.response is not None
+    return acks.response.responses[0].partition_responses[index]
+
+
 def test_a_reply_leaves_when_the_last_partition_is_durable() -> None:
     board = Board()
     acks = board.wait("a", 1000, partitions=2)
-    acks.on_durable(Now(1, 1))
+    acks.on_durable(answer(acks, 1), Now(1, 1))
     assert board.answered == []
-    acks.on_durable(Now(2, 2))
+    acks.on_durable(answer(acks, 0), Now(2, 2))
     assert board.codes() == [0, 0]
 
 
 def test_a_lost_log_is_told_for_its_partition_alone() -> None:
     board = Board()
     acks = board.wait("a", 1000, partitions=2)
-    assert acks.response is not None
-    lost = acks.response.responses[0].partition_responses[1]
-    acks.on_lost(lost, ErrorCode.KAFKA_STORAGE_ERROR, Now(1, 1))
-    acks.on_durable(Now(2, 2))
+    acks.on_lost(answer(acks, 1), ErrorCode.KAFKA_STORAGE_ERROR, Now(1, 1))
+    acks.on_durable(answer(acks, 0), Now(2, 2))
     assert board.codes() == [0, ErrorCode.KAFKA_STORAGE_ERROR]
 
 
@@ -62,8 +67,17 @@ def test_a_timeout_answers_once_and_what_comes_later_is_ignored() -> None:
     board = Board()
     acks = board.wait("a", 1000)
     board.tick(round_up(1000))
-    acks.on_durable(Now(3000, 3000))
-    assert board.codes() == [ErrorCode.REQUEST_TIMED_OUT]
+    assert board.codes() == [TIMED_OUT]
+    acks.on_durable(answer(acks), Now(3000, 3000))
+    assert len(board.answered) == 1
+
+
+def test_a_timeout_takes_nothing_back_that_was_durable_in_time() -> None:
+    board = Board()
+    acks = board.wait("a", 1000, partitions=3)
+    acks.on_durable(answer(acks, 1), Now(1, 1))
+    board.tick(round_up(1000))
+    assert board.codes() == [TIMED_OUT, 0, TIMED_OUT]
 
 
 def test_one_queue_times_out_its_entries_one_by_one() -> None:
@@ -82,11 +96,11 @@ def test_one_queue_times_out_its_entries_one_by_one() -> None:
 def test_what_is_done_is_kept_only_behind_what_is_not() -> None:
     board = Board()
     first, second, third = (board.wait(n, 1024) for n in range(3))
-    second.on_durable(Now(1, 1))
+    second.on_durable(answer(second), Now(1, 1))
     assert len(board.waits) == 3
-    first.on_durable(Now(1, 1))
+    first.on_durable(answer(first), Now(1, 1))
     assert len(board.waits) == 1
-    third.on_durable(Now(1, 1))
+    third.on_durable(answer(third), Now(1, 1))
     assert len(board.waits) == 0
 
 

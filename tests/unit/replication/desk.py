@@ -51,7 +51,7 @@ class Waiting:
         self.name = name
         self.heard = heard
 
-    def on_durable(self, now: Now) -> None:
+    def on_durable(self, token: Any, now: Now) -> None:
         self.heard.append((self.name, "durable", now))
 
     def on_lost(self, token: Any, code: ErrorCode, now: Now) -> None:
