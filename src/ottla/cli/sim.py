@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ottla.sim.campaign import Summary
     from ottla.sim.cluster import Verdict
+    from ottla.sim.knobs import Settings
 
 SECONDS = 10
 FINDINGS_SHOWN = 8
@@ -44,10 +45,22 @@ FINDINGS_SHOWN = 8
     type=click.Path(dir_okay=False, path_type=Path),
     help="Add a line of JSON for every seed to this file.",
 )
+@click.option(
+    "--planted",
+    metavar="BUG",
+    help="With --seed: plant one of the known bugs first; `list` names them.",
+)
+@click.option(
+    "--scenario",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Play this story instead, and print it with what came of it.",
+)
 @json_option("Print the summary as JSON.")
 def command(
     seed: int | None,
     trace: bool,
+    planted: str | None,
+    scenario: Path | None,
     seeds: int | None,
     start: int,
     seconds: int,
@@ -60,21 +73,55 @@ def command(
     Exit codes: 0 nothing found, 10 the broker crashed, 11 something never ended, 12 data was lost,
     doubled, reordered or damaged.
     """
+    if scenario is not None:
+        _play(scenario)
+        return
+    if planted == "list":
+        _list_planted()
+        return
     if (seed is None) == (seeds is None):
         raise click.UsageError("say --seed N for one run, or --seeds COUNT for many")
-    if trace and seed is None:
-        raise click.UsageError("--trace goes with --seed")
+    if seed is None and (trace or planted is not None):
+        raise click.UsageError("--trace and --planted go with --seed")
     if seed is not None:
-        sys.exit(_run_one(seed, seconds, trace=trace, as_json=as_json))
+        settings = None if planted is None else _planted(planted)
+        sys.exit(_run_one(seed, seconds, settings, trace=trace, as_json=as_json))
     assert seeds is not None
     sys.exit(_run_many(range(start, start + seeds), seconds, jobs, ledger, as_json=as_json))
 
 
-def _run_one(seed: int, seconds: int, *, trace: bool, as_json: bool) -> int:
+def _play(path: Path) -> None:
+    from ottla.sim.scenario import parse, play
+
+    for block in play(parse(path.read_text(encoding="utf-8"))):
+        click.echo(block.text())
+
+
+def _list_planted() -> None:
+    from ottla.sim.mutants import MUTANTS
+
+    print_table(
+        (Column("BUG"), Column("WHAT IT DOES")),
+        [(name, mutant.about) for name, mutant in MUTANTS.items()],
+    )
+
+
+def _planted(name: str) -> Settings:
+    from ottla.sim.mutants import MUTANTS
+
+    if name not in MUTANTS:
+        raise click.UsageError(f"no planted bug is called {name!r}: see --planted list")
+    return MUTANTS[name].settings
+
+
+def _run_one(
+    seed: int, seconds: int, planted: Settings | None, *, trace: bool, as_json: bool
+) -> int:
     from ottla.sim.campaign import Summary
     from ottla.sim.cluster import run_seed
 
-    verdict = run_seed(seed, seconds=seconds, echo=click.echo if trace else None)
+    echo = click.echo if trace else None
+    verdict = run_seed(seed, seconds=seconds, echo=echo, planted=planted)
     if as_json:
         summary = Summary()
         summary.add(verdict)

@@ -11,6 +11,7 @@ sectors 512 bytes, and only a sector is written atomically.
 - A `sync` that fails leaves some of the pages on the platter and marks all of them clean: the
   cache still shows them, later syncs find nothing to do and succeed, and a power cut or an eviction
   shows the loss. So a failed sync must never be retried and trusted (D3).
+- `sync_all` is a `sync` of every file, and makes every name durable.
 - `sync_dir` makes durable the names in that directory: creates, renames and unlinks. A rename is
   atomic, also between two directories; the sync of either makes all of it durable. `sync` of a file
   promises nothing about its name, and `sync_dir` nothing about the name of the directory itself.
@@ -36,7 +37,7 @@ from typing import Literal, NoReturn, TypeVar
 
 from ottla.errors import DiskError
 from ottla.sim.inodes import PAGE, SECTOR, CrashMode, Inode, Seen
-from ottla.sim.tree import Directory, Edit, Tree
+from ottla.sim.tree import Change, Directory, Edit, Tree
 from ottla.sim.world import NS_PER_MS, World
 from ottla.storage.disk import Buffer, Disk, DiskFile
 
@@ -215,22 +216,16 @@ class SimDisk:
     def sync_dir(self, path: str) -> None:
         self._block("sync_dir", path)
         directory = self._directory(path)
-        running = self._running
-        assert running is not None
         rate = self.faults.sync_error
         if rate and self._rng.random() < rate:
             self._fail(errno.EIO, "sync_dir", path)
-        self._tree.settle(
-            lambda change: (
-                change.touches(directory)
-                and (
-                    change.stamp <= running.stamp
-                    or change.author is running
-                    or running.seen is None
-                    or self._rng.random() < 0.5
-                )
-            )
-        )
+        self._settle_names(lambda change: change.touches(directory))
+
+    def sync_all(self) -> None:
+        self._block("sync_all", "")
+        for inode in list(self._unsynced.values()):
+            self._sync(inode, "of all")
+        self._settle_names(lambda change: True)
 
     def rename(self, old: str, new: str) -> None:
         self._block("rename", f"{old} -> {new}")
@@ -420,6 +415,21 @@ class SimDisk:
         return [file.path for file in self._open.values()]
 
     # Within
+
+    def _settle_names(self, is_wanted: Callable[[Change], bool]) -> None:
+        running = self._running
+        assert running is not None
+        self._tree.settle(
+            lambda change: (
+                is_wanted(change)
+                and (
+                    change.stamp <= running.stamp
+                    or change.author is running
+                    or running.seen is None
+                    or self._rng.random() < 0.5
+                )
+            )
+        )
 
     def _counts_down(self) -> bool:
         """Count a call; True where the process ends in it."""

@@ -20,7 +20,6 @@ from ottla.client.settings import (
     FetchSettings,
     ProducerSettings,
 )
-from ottla.errors import ErrorCode
 from ottla.names import Now, TopicPartition
 from ottla.protocol.schema.list_offsets import (
     ListOffsetsPartition,
@@ -30,7 +29,7 @@ from ottla.protocol.schema.list_offsets import (
 from ottla.records.compress import Codec
 from ottla.sim.checkers import Anomaly
 from ottla.sim.client import SimClient
-from ottla.sim.history import History, Outcome, Payload, Send, encode_payload
+from ottla.sim.history import History, Outcome, Payload, Send, classify, encode_payload
 from ottla.sim.network import SimNetwork
 from ottla.sim.swarm import Shape
 from ottla.sim.tap import WireTap
@@ -193,14 +192,11 @@ class Producing:
     def _complete(self, delivery: Delivery) -> None:
         send, burst = self._sends.pop(delivery.send_id)
         at_ns = self.load.world.now_ns
-        if delivery.error == ErrorCode.NONE:
-            offset = delivery.offset if delivery.offset >= 0 else None
-            send.complete(at_ns, Outcome.OK, offset)
+        outcome = classify(delivery.error, earlier_attempt_unknown=delivery.maybe_written)
+        offset = delivery.offset if delivery.offset >= 0 else None
+        send.complete(at_ns, outcome, offset)
+        if outcome is Outcome.OK:
             burst[0] -= 1
-        elif delivery.maybe_written:
-            send.complete(at_ns, Outcome.INFO)
-        else:
-            send.complete(at_ns, Outcome.FAIL)
         if burst[0] == 0:
             self.load.bursts_done += 1
         if not any(other is burst for _, other in self._sends.values()):
