@@ -41,6 +41,8 @@ TOPIC_IDS_FROM = 13
 # The attributes are two bytes, and all that has a meaning is in the second.
 _FLAGS_AT = ATTRIBUTES_AT + 1
 
+# What an answer says at the deadline.
+_UNTIL_DURABLE = ErrorCode.REQUEST_TIMED_OUT
 # Shared, never changed: most answers have no leader hint.
 _NO_LEADER = LeaderIdAndEpoch()
 _NO_RECORD_ERRORS: list[BatchIndexAndErrorMessage] = []
@@ -199,7 +201,7 @@ class _Appender:
             if self.waiter is None:
                 self.waiter = Acks(self.call, self.node.ack_waits)
             self.waiter.pending += 1
-            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+            answer.error_code = _UNTIL_DURABLE
             partition.wait_for_ack(appended.last_offset + 1, self.waiter, answer)
         return answer
 

@@ -37,14 +37,15 @@ class Acks:
         self.queue: deque[Acks] | None = None
 
     def on_durable(self, answer: PartitionProduceResponse, now: Now) -> None:
-        self._settle(answer, ErrorCode.NONE)
+        answer.error_code = 0
+        self._settle()
 
     def on_lost(self, answer: PartitionProduceResponse, code: ErrorCode, now: Now) -> None:
         """The log that held the record is gone before the record was durable."""
-        self._settle(answer, code)
-
-    def _settle(self, answer: PartitionProduceResponse, code: ErrorCode) -> None:
         answer.error_code = code
+        self._settle()
+
+    def _settle(self) -> None:
         self.pending -= 1
         if self.pending == 0 and self.response is not None:
             self.waits.complete(self, self.response)
