@@ -1,4 +1,8 @@
-"""Seeds of the quick form, as many as a change can wait for. `make sim` shows more of them."""
+"""Seeds of the quick form, as many as a change can wait for. `make sim` shows more of them.
+
+Covers: ottla.sim.audit, ottla.sim.churn, ottla.sim.client, ottla.sim.cluster, ottla.sim.rot
+Covers: ottla.sim.tap, ottla.sim.workload
+"""
 
 import os
 
