@@ -2,20 +2,26 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from ottla.testing import Broker
 from tests.wire.samples import PATIENCE_S, Sample
 
 
-def admin_of(broker: Broker) -> AdminClient:
+class Served(Protocol):
+    """Whoever serves: a broker of ours, or of Kafka's."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def admin_of(broker: Served) -> AdminClient:
     return AdminClient({"bootstrap.servers": broker.bootstrap_servers})
 
 
-def create(broker: Broker, topic: str, partitions: int = 1, **configs: str) -> None:
+def create(broker: Served, topic: str, partitions: int = 1, **configs: str) -> None:
     """Configs are given with underscores for dots."""
     dotted = {key.replace("_", "."): value for key, value in configs.items()}
     new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=dotted)
@@ -24,7 +30,7 @@ def create(broker: Broker, topic: str, partitions: int = 1, **configs: str) -> N
         future.result(PATIENCE_S)
 
 
-def delete(broker: Broker, topic: str) -> None:
+def delete(broker: Served, topic: str) -> None:
     admin = admin_of(broker)
     for future in admin.delete_topics([topic], operation_timeout=PATIENCE_S).values():
         future.result(PATIENCE_S)
@@ -48,7 +54,7 @@ class Acked:
         return [message.offset() or 0 for message in self.messages]
 
 
-def produce(broker: Broker, topic: str, given: Iterable[Sample], **settings: Any) -> Acked:
+def produce(broker: Served, topic: str, given: Iterable[Sample], **settings: Any) -> Acked:
     """All of it to partition 0, and wait until the client has heard of each."""
     dotted = {key.replace("_", "."): value for key, value in settings.items()}
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **dotted})
@@ -69,7 +75,7 @@ def produce(broker: Broker, topic: str, given: Iterable[Sample], **settings: Any
 
 
 @contextmanager
-def consumer_of(broker: Broker, **settings: Any) -> Iterator[Consumer]:
+def consumer_of(broker: Served, **settings: Any) -> Iterator[Consumer]:
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap_servers,
@@ -100,7 +106,7 @@ def read(consumer: Consumer, count: int) -> list[Message]:
 
 
 def read_from(
-    broker: Broker, topic: str, offset: int, count: int, **settings: Any
+    broker: Served, topic: str, offset: int, count: int, **settings: Any
 ) -> list[Message]:
     with consumer_of(broker, **settings) as consumer:
         consumer.assign([TopicPartition(topic, 0, offset)])
@@ -112,7 +118,7 @@ def as_sample(message: Message) -> Sample:
     return Sample(message.key(), message.value(), list(headers), message.timestamp()[1])
 
 
-def all_of(broker: Broker, topic: str, partition: int = 0) -> list[tuple[int, Message]]:
+def all_of(broker: Served, topic: str, partition: int = 0) -> list[tuple[int, Message]]:
     """Every record of a partition with its offset, up to where the broker says it ends."""
     found: list[tuple[int, Message]] = []
     with consumer_of(broker) as consumer:
