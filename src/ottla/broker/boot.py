@@ -116,6 +116,8 @@ class _Boot:
         replica = self._load_metadata(identity)
         hosting = Hosting(identity.node_id, self.config, self.disk, self.image)
         self._load_partitions(hosting)
+        if self.repairs or not self.was_clean:
+            self.disk.sync_all()
         # By this file the directory is known as ours, whatever a crash does to the rest.
         WriteMarks(self.marks.encode()).run(self.disk)
         if self.was_clean:

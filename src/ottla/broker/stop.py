@@ -15,13 +15,12 @@ def stop_cleanly(node: Node) -> bool:
     disk = node.state.disk
     partitions = node.hosting.all_partitions()
     try:
-        for file in node.journal.covered_files():
-            disk.sync(file)
         for log in (*[partition.log for partition in partitions], node.metadata.log):
             job = log.close_job()
             if job is not None:
                 job.run(disk)
             log.recovery_point = log.end_offset
+        disk.sync_all()
         # Everything is in its place now. Kafka knows nothing of a journal.
         if disk.exists(JOURNAL_FILE):
             file = disk.open(JOURNAL_FILE)

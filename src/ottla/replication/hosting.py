@@ -12,7 +12,7 @@ from ottla.protocol.schema import records_metadata as schema
 from ottla.replication.directories import Directories
 from ottla.replication.partition import Host, Partition
 from ottla.storage.disk import Disk, DiskFile
-from ottla.storage.jobs import CreateLog, RemoveTree, RenameLog
+from ottla.storage.jobs import CreateLog, CreateLogs, RemoveTree, RenameLog
 from ottla.storage.journal import Journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import deletion_name, dir_name, encode_partition_metadata
@@ -63,6 +63,8 @@ class Hosting:
         self._damaged: dict[TopicPartition, str] = {}
         self._doomed: list[str] = []
         self._directories = Directories()
+        self._to_make: list[tuple[HostedTopic, int]] = []
+        self._is_making = False
         self._opening = 0
         self._when_open: list[Callable[[Now], None]] = []
         self._node: HostNode | None = None
@@ -153,36 +155,61 @@ class Hosting:
         self._opening += 1
         directory = dir_name(TopicPartition(topic.name, index))
 
-        def on_created(result: object, now: Now) -> None:
-            self._on_created(topic, index, result, now)
-            self._directories.leave(directory, now)
-
         def start(now: Now) -> None:
             if self.topics_by_id.get(topic.topic_id) is topic:
-                metadata = encode_partition_metadata(topic.topic_id)
-                self.node.submit(CreateLog(directory, metadata), on_created)
+                self._to_make.append((topic, index))
+                self._make_next()
             else:
-                on_created(None, now)
+                self._on_made(topic, index, None, now)
 
         self._directories.enter(directory, start, now)
 
-    def _on_created(self, topic: HostedTopic, index: int, result: Any, now: Now) -> None:
+    def _make_next(self) -> None:
+        """One job at a time, with all that came together while the last one ran."""
+        making, self._to_make = self._to_make, []
+        if self._is_making or not making:
+            self._to_make = making
+            return
+        self._is_making = True
+        job = CreateLogs(
+            tuple(
+                CreateLog(
+                    dir_name(TopicPartition(topic.name, index)),
+                    encode_partition_metadata(topic.topic_id),
+                )
+                for topic, index in making
+            )
+        )
+
+        def on_made(result: Any, now: Now) -> None:
+            self._is_making = False
+            if isinstance(result, DiskError):
+                self.node.on_storage_error(result)
+            for at, (topic, index) in enumerate(making):
+                one = result if isinstance(result, DiskError) else result[at]
+                self._on_made(topic, index, one, now)
+            self._make_next()
+
+        self.node.submit(job, on_made)
+
+    def _on_made(
+        self, topic: HostedTopic, index: int, result: DiskFile | DiskError | None, now: Now
+    ) -> None:
         waiting = topic.opening.pop(index)
         self._opening -= 1
+        partition = TopicPartition(topic.name, index)
         is_wanted = self.topics_by_id.get(topic.topic_id) is topic
         if isinstance(result, DiskError):
             topic.damaged[index] = f"the partition's files could not be made: {result.why}"
-            self.node.on_storage_error(result)
             if is_wanted and result.is_full:
                 self.node.after(CREATE_RETRY_MS, lambda now: self._retry(topic, index, now))
-        elif is_wanted:
-            partition = TopicPartition(topic.name, index)
+        elif result is not None and is_wanted:
             log = Log(partition, dir_name(partition), self.disk, topic.config)
-            file: DiskFile = result
-            log.add_segment(Segment(0, file, now.wall_ms, topic.config.segment_index_bytes))
+            log.add_segment(Segment(0, result, now.wall_ms, topic.config.segment_index_bytes))
             self._open(topic, index, log)
         elif result is not None:
             self.node.retire(result)
+        self._directories.leave(dir_name(partition), now)
         self.node.wake(waiting)
         if self._opening == 0:
             actions, self._when_open = self._when_open, []

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ottla.errors import DiskError
+from ottla.server.platform import sync_file_system
 from ottla.storage.disk import Buffer, DiskFile
 
 # A page that is in the page cache speaks for so many bytes behind it: the kernel reads ahead, and
@@ -163,6 +164,14 @@ class OsDisk:
             fd = os.open(self.root / path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def sync_all(self) -> None:
+        with _disk_errors("sync everything"):
+            fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                sync_file_system(fd)
             finally:
                 os.close(fd)
 

@@ -47,6 +47,12 @@ class Disk(Protocol):
 
     def sync_dir(self, path: str) -> None: ...
 
+    def sync_all(self) -> None:
+        """Everything that was written, and every name: one wait for many files' work.
+
+        It may wait for strangers' bytes on the same file system too.
+        """
+
     def rename(self, old: str, new: str) -> None: ...
 
     def unlink(self, path: str) -> None: ...

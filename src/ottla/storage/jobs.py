@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ottla.storage.log import LogTicket
 
 EPOCHS_FILE = "leader-epoch-checkpoint"
+# More new logs than this wait for the whole file system once.
+SYNCED_ONE_BY_ONE_MAX = 8
 
 
 def write_file(disk: Disk, path: str, data: bytes, sync: bool = False) -> None:
@@ -47,14 +49,12 @@ class ClosedSegment:
     # Where the batches end, if there may be debris of a failed append behind them.
     cut: tuple[DiskFile, int] | None = None
 
-    def write(self, disk: Disk, directory: str) -> None:
+    def write(self, disk: Disk, directory: str, sync: bool = False) -> None:
         if self.cut is not None:
             disk.truncate(*self.cut)
         stem = f"{directory}/{file_stem(self.base_offset)}"
-        # Whoever believes the segment believes its indexes unread: half of one would hide records
-        # from lookups by time.
-        write_file(disk, stem + INDEX_SUFFIX, self.offset_index, sync=True)
-        write_file(disk, stem + TIME_INDEX_SUFFIX, self.time_index, sync=True)
+        write_file(disk, stem + INDEX_SUFFIX, self.offset_index, sync)
+        write_file(disk, stem + TIME_INDEX_SUFFIX, self.time_index, sync)
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,7 +81,9 @@ class CreateSegment:
     producers: ProducerFiles
 
     def run(self, disk: Disk) -> DiskFile:
-        self.closed.write(disk, self.directory)
+        # Whoever believes the segment believes its indexes unread: half of one would hide records
+        # from lookups by time.
+        self.closed.write(disk, self.directory, sync=True)
         self.producers.write(disk, self.directory)
         file = create_segment_files(disk, self.directory, self.base_offset)
         disk.sync_dir(self.directory)
@@ -103,13 +105,31 @@ class CreateLog:
     partition_metadata: bytes
 
     def run(self, disk: Disk) -> DiskFile:
-        if not disk.exists(self.directory):
-            disk.mkdir(self.directory)
-        write_atomic(disk, f"{self.directory}/{PARTITION_METADATA}", self.partition_metadata)
-        file = create_segment_files(disk, self.directory, 0)
+        file = self.make(disk, sync=True)
         disk.sync_dir(self.directory)
         disk.sync_dir("")
         return file
+
+    def make(self, disk: Disk, sync: bool) -> DiskFile:
+        if not disk.exists(self.directory):
+            disk.mkdir(self.directory)
+        # If it is torn, the log is empty, and the next start writes it again.
+        write_file(disk, f"{self.directory}/{PARTITION_METADATA}", self.partition_metadata, sync)
+        return create_segment_files(disk, self.directory, 0)
+
+
+@dataclass(slots=True, frozen=True)
+class CreateLogs:
+    """Many at once: each by itself would wait for the device three times."""
+
+    logs: tuple[CreateLog, ...]
+
+    def run(self, disk: Disk) -> list[DiskFile]:
+        if len(self.logs) < SYNCED_ONE_BY_ONE_MAX:
+            return [log.run(disk) for log in self.logs]
+        files = [log.make(disk, sync=False) for log in self.logs]
+        disk.sync_all()
+        return files
 
 
 @dataclass(slots=True, frozen=True)
@@ -148,20 +168,22 @@ class CloseFiles:
 
 @dataclass(slots=True, frozen=True)
 class CloseLog:
-    """A clean stop: all that recovery would otherwise have to find out is written down."""
+    """A clean stop: all that recovery would otherwise have to find out is written down.
+
+    It is durable with the `sync_all` that follows when all logs are closed.
+    """
 
     directory: str
-    files: tuple[DiskFile, ...]
     active: ClosedSegment
     producers: ProducerFiles
-    epochs: bytes
+    # None where the checkpoint has them.
+    epochs: bytes | None
 
     def run(self, disk: Disk) -> None:
         self.active.write(disk, self.directory)
-        for file in self.files:
-            disk.sync(file)
         self.producers.write(disk, self.directory)
-        write_atomic(disk, f"{self.directory}/{EPOCHS_FILE}", self.epochs)
+        if self.epochs is not None:
+            write_atomic(disk, f"{self.directory}/{EPOCHS_FILE}", self.epochs)
 
 
 @dataclass(slots=True, frozen=True)

@@ -171,10 +171,6 @@ class Journal:
         for covered in (self._files, self._half.files, self._other.files):
             covered.pop(file, None)
 
-    def covered_files(self) -> list[DiskFile]:
-        """Files with bytes that nothing but the journal makes durable."""
-        return [*self._half.files, *self._other.files]
-
     def next_deadline_ms(self) -> int | None:
         return self._sync_due_ms if self._other.is_free else None
 
@@ -224,8 +220,9 @@ def replay_journal(disk: Disk) -> tuple[DiskFile | None, int]:
             target = targets[entry.path] = disk.open(entry.path)
         disk.append(target, entry.position, (entry.data,))
         replayed += 1
+    if targets:
+        disk.sync_all()
     for target in targets.values():
-        disk.sync(target)
         disk.close(target)
     empty_journal(disk, file)
     return file, replayed

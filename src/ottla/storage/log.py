@@ -153,19 +153,13 @@ class Log:
 
     def close_job(self) -> CloseLog | None:
         """None where the files are still those that the last clean stop left."""
-        active = self.active
-        if (self.end_offset, active.base_offset) == self.left_clean_at:
+        if (self.end_offset, self.active.base_offset) == self.left_clean_at:
             return None
-        files: list[DiskFile] = []
-        is_durable = self.durable_offset == self.end_offset and not self.is_dirty
-        if self.unsynced or self.has_debris or not is_durable:
-            files = [*self.unsynced, active.file]
         return CloseLog(
             self.directory,
-            tuple(files),
             self._closed_active(),
             self._producer_files(),
-            self.epochs.encode(),
+            self.epochs.encode() if self.epochs.take_dirty() else None,
         )
 
     def _closed_active(self) -> ClosedSegment:

@@ -76,7 +76,11 @@ def load_log(
     config: TopicConfig,
     trust: Trust,
 ) -> tuple[Log, list[str]]:
-    """The log, and what was repaired on the way, for the operator. Blocking: at boot."""
+    """The log, and what was repaired on the way, for the operator. Blocking: at boot.
+
+    Its bytes and names are durable with the `sync_all` that follows when all logs are loaded: a
+    process that was killed may have left some in the page cache.
+    """
     repairs = finish_swaps(disk, directory)
     while True:
         log = Log(partition, directory, disk, config)
@@ -123,6 +127,7 @@ class _Loader:
         if not bases:
             bases = [trust.start_offset]
             disk.close(create_segment_files(disk, log.directory, bases[0]))
+            disk.sync_dir(log.directory)
         self._load_epochs()
         log.end_offset = bases[0]
         self._load_producers(bases[-1])
@@ -137,12 +142,7 @@ class _Loader:
         log.epochs.truncate_from_end(log.end_offset)
         log.epochs.truncate_from_start(log.start_offset)
         self._remove_strays()
-        for segment in self.scanned:
-            disk.sync(segment.file)
-        if not trust.is_clean:
-            # A process that was killed may have made files whose names are not durable yet.
-            disk.sync_dir(log.directory)
-        elif snapshot_offset == log.end_offset and not self.scanned:
+        if snapshot_offset == log.end_offset and trust.is_clean and not self.scanned:
             log.left_clean_at = log.end_offset, log.active.base_offset
         log.trust_page_cache()
         log.recovery_point = log.end_offset
@@ -249,6 +249,9 @@ class _Loader:
         segment.offset_index = OffsetIndex.decode(segment.base_offset, offsets, index_bytes_max)
         segment.time_index = TimeIndex.decode(segment.base_offset, times, index_bytes_max)
         segment.size = self.disk.size(segment.file)
+        if times and not len(segment.time_index):
+            # An entry of nothing but zeros looks as if there were none.
+            return False
         segment.max_timestamp_ms, segment.max_timestamp_offset = segment.time_index.last_entry
         last_offset, position = segment.offset_index.lookup(segment.offset_index.last_offset)
         if position > segment.size or max(last_offset, segment.max_timestamp_offset) > end_offset:

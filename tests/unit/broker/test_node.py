@@ -20,7 +20,7 @@ from ottla.protocol.schema.describe_configs import (
 from ottla.protocol.schema.fetch import FetchRequest, FetchTopic
 from ottla.protocol.schema.init_producer_id import InitProducerIdRequest
 from ottla.protocol.schema.metadata import MetadataRequest, MetadataRequestTopic
-from ottla.storage.jobs import CreateLog, CreateSegment, WarmRange
+from ottla.storage.jobs import CreateLogs, CreateSegment, WarmRange
 from tests.unit.broker.harness import (
     Client,
     Harness,
@@ -230,7 +230,7 @@ def test_requests_for_a_partition_that_is_being_made_wait_for_it(harness: Harnes
     admin, producer, consumer, asker = (harness.connect() for _ in range(4))
     harness.holds_jobs = True
     created = admin.send(create("new"), 7)
-    assert isinstance(harness.jobs[0].job, CreateLog)
+    assert isinstance(harness.jobs[0].job, CreateLogs)
     sent = producer.produce("new", b"a")
     fetch = consumer.fetch("new", 0)
     asked = asker.list_offsets("new")

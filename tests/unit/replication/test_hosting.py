@@ -9,7 +9,7 @@ from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequ
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.schema.records_metadata import RemoveTopicRecord
 from ottla.records.batch import iter_headers
-from ottla.storage.jobs import CreateLog, CreateSegment
+from ottla.storage.jobs import CreateLogs, CreateSegment
 from ottla.storage.journal import HALF_BYTES, JOURNAL_FILE
 from ottla.storage.partition_meta import decode_partition_metadata
 from tests.unit.broker.harness import Client, Harness, fetch_request, fetched, produced
@@ -83,8 +83,8 @@ def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing_behind(harness:
     delete(client, "t")
     create(client, "t")
 
-    assert waiting(harness) == ["CreateLog"]
-    finish(harness, CreateLog)
+    assert waiting(harness) == ["CreateLogs"]
+    finish(harness, CreateLogs)
     assert sorted(waiting(harness)) == ["CloseFiles", "RenameLog"]
     harness.holds_jobs = False
     harness.settle()

@@ -99,13 +99,17 @@ class Shelf:
         job = self.log.close_job()
         if job is not None:
             self.run(job)
+        self.disk.run(self.disk.begin_boot(), lambda disk: disk.sync_all())
 
     def load(self, trust: Trust) -> list[str]:
         """As the next process finds it."""
-        self.log, repairs = self.disk.run(
-            self.disk.begin_boot(),
-            lambda disk: load_log(disk, PARTITION, DIRECTORY, self.config, trust),
-        )
+
+        def load(disk: Disk) -> tuple[Log, list[str]]:
+            loaded = load_log(disk, PARTITION, DIRECTORY, self.config, trust)
+            disk.sync_all()
+            return loaded
+
+        self.log, repairs = self.disk.run(self.disk.begin_boot(), load)
         return repairs
 
     def path(self, base_offset: int, suffix: str) -> str:

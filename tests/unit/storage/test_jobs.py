@@ -14,6 +14,7 @@ from ottla.storage.jobs import (
     EPOCHS_FILE,
     CloseFiles,
     CreateLog,
+    CreateLogs,
     RemoveTree,
     RenameLog,
     WarmRange,
@@ -30,10 +31,12 @@ def run(disk: SimDisk, work: Callable[[Disk], object]) -> None:
     disk.run(disk.begin_boot(), work)
 
 
-def cut_everywhere(job: Callable[[], DiskJob], prepare: Callable[[Disk], None]) -> list[SimDisk]:
-    """The disk after a power cut at each call of the job, and after the whole of it."""
+def cut_everywhere(
+    job: Callable[[], DiskJob], prepare: Callable[[Disk], None], stride: int = 1
+) -> list[SimDisk]:
+    """The disk after a power cut at calls of the job, and after the whole of it."""
     disks = []
-    for calls in range(1, 100):
+    for calls in range(1, 100 * stride, stride):
         disk = SimDisk(World(calls))
         run(disk, prepare)
         disk.cut_after(calls)
@@ -63,11 +66,16 @@ def test_the_making_of_a_log_can_be_taken_up_wherever_it_ended() -> None:
     assert len(disks) > 8
 
 
-def test_a_log_has_no_segment_before_it_has_its_topics_id() -> None:
-    for disk in cut_everywhere(lambda: CreateLog("t-0", b"metadata"), nothing):
-        paths = disk.paths()
-        if any(path.endswith(".log") for path in paths):
-            assert disk.contents(f"t-0/{PARTITION_METADATA}") == b"metadata"
+@pytest.mark.parametrize("count", [3, 20])
+def test_logs_that_are_made_together_are_all_durable_in_the_end(count: int) -> None:
+    logs = tuple(CreateLog(f"t-{at}", b"metadata %d" % at) for at in range(count))
+    for disk in cut_everywhere(lambda: CreateLogs(logs), nothing, stride=count):
+        run(disk, CreateLogs(logs).run)
+        disk.crash()
+        for log in logs:
+            stored = disk.contents(f"{log.directory}/{PARTITION_METADATA}")
+            assert stored == log.partition_metadata
+            assert disk.contents(f"{log.directory}/00000000000000000000.log") == b""
 
 
 def test_what_is_gone_already_need_not_be_removed() -> None:
