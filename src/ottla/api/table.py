@@ -39,15 +39,25 @@ SERVED: Final[dict[int, Served]] = {
 }
 
 
-@cache
+# Only what is served: versions that clients make up must not fill memory.
+_routes: dict[tuple[int, int], Route] = {}
+
+
 def route_of(api_key: int, version: int) -> Route:
+    try:
+        return _routes[api_key, version]
+    except KeyError:
+        return _find_route(api_key, version)
+
+
+def _find_route(api_key: int, version: int) -> Route:
     """Modules are imported, and functions generated, on an API's first use."""
     served = SERVED.get(api_key)
     if served is None or not served.min_version <= version <= served.max_version:
         if api_key == API_VERSIONS:
             return _unknown_api_versions()
         raise Malformed(f"API {api_key} version {version} is not served here")
-    return Route(
+    route = _routes[api_key, version] = Route(
         api_key,
         version,
         decoder(request_type(api_key), version),
@@ -55,8 +65,10 @@ def route_of(api_key: int, version: int) -> Route:
         import_module(served.module).handle,
         response_header_version(api_key, version),
     )
+    return route
 
 
+@cache
 def _unknown_api_versions() -> Route:
     """A client from the future learns in version 0 form what we speak (KIP-511)."""
     from ottla.api.api_versions import handle_unsupported

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from ottla.api import table
+from ottla.api.table import route_of
 from ottla.errors import DiskError, ErrorCode
 from ottla.limits import REPORT_CHARACTERS_MAX, REPORTED_ONCE_MAX, WAKE_UPS_PER_TURN_MAX
 from ottla.protocol.schema.create_topics import (
@@ -676,3 +678,9 @@ def test_a_refusal_that_names_what_was_asked_fits_its_answer(harness: Harness) -
     request = create("new")
     request.topics[0].configs = [CreatableTopicConfig(name, "1"), CreatableTopicConfig(name, None)]
     assert client.ask(request, 7).topics[0].error_code == ErrorCode.INVALID_CONFIG
+
+
+def test_versions_that_a_client_makes_up_are_one_route() -> None:
+    routes = [route_of(18, version) for version in range(100, 200)]
+    assert all(route is routes[0] for route in routes)
+    assert all(key != (18, version) for key in table._routes for version in range(100, 200))
