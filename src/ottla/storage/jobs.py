@@ -32,9 +32,11 @@ def write_file(disk: Disk, path: str, data: bytes, sync: bool = False) -> None:
     """Write a file that may be lost, and is then made again: an index, a producer snapshot."""
     file = disk.open(path, create=True)
     try:
-        disk.truncate(file, 0)
+        # Not cut to nothing first: some file systems then flush it when it is closed.
         if data:
             disk.append(file, 0, (data,))
+        if disk.size(file) > len(data):
+            disk.truncate(file, len(data))
         if sync:
             disk.sync(file)
     finally:

@@ -96,8 +96,10 @@ def load_log(
 
 
 def read_file(disk: Disk, path: str) -> bytes | None:
-    if not disk.exists(path):
-        return None
+    return read_whole(disk, path) if disk.exists(path) else None
+
+
+def read_whole(disk: Disk, path: str) -> bytes:
     file = disk.open(path)
     try:
         return disk.read_blocking(file, 0, disk.size(file))
@@ -112,7 +114,8 @@ class _Loader:
         self.trust = trust
         self.repairs = repairs
         self.numbers: dict[str, list[int]] = {}
-        for name in disk.list(log.directory):
+        self.names = dict.fromkeys(disk.list(log.directory))
+        for name in self.names:
             match = _NUMBERED.fullmatch(name)
             if match is not None:
                 self.numbers.setdefault(match[2], []).append(int(match[1]))
@@ -166,8 +169,13 @@ class _Loader:
             f"what follows."
         )
 
+    def _read(self, name: str) -> bytes | None:
+        if name not in self.names:
+            return None
+        return read_whole(self.disk, f"{self.log.directory}/{name}")
+
     def _load_epochs(self) -> None:
-        data = read_file(self.disk, f"{self.log.directory}/{EPOCHS_FILE}")
+        data = self._read(EPOCHS_FILE)
         if data is None:
             return
         try:
@@ -186,15 +194,16 @@ class _Loader:
             if offset not in windows:
                 # Kafka's snapshot keeps one batch a producer: the log has the other four.
                 continue
-            stem = f"{log.directory}/{file_stem(offset)}"
+            stem = file_stem(offset)
             try:
-                log.producers = Producers.decode_snapshot(
-                    read_file(self.disk, stem + SNAPSHOT_SUFFIX) or b"", offset
-                )
-                log.producers.decode_window(read_file(self.disk, stem + WINDOW_SUFFIX) or b"")
+                snapshot = self._read(stem + SNAPSHOT_SUFFIX) or b""
+                log.producers = Producers.decode_snapshot(snapshot, offset)
+                log.producers.decode_window(self._read(stem + WINDOW_SUFFIX) or b"")
                 return
             except CorruptSnapshot as error:
-                self.repairs.append(f"{stem}: {error}; an older snapshot or the batches serve")
+                self.repairs.append(
+                    f"{log.directory}: {error}; an older snapshot or the batches serve"
+                )
                 log.producers = Producers()
 
     def _load_segments(self, bases: list[int]) -> None:
@@ -238,8 +247,9 @@ class _Loader:
             return False
         if not self.has_epochs:
             return False
-        offsets = read_file(self.disk, stem + INDEX_SUFFIX)
-        times = read_file(self.disk, stem + TIME_INDEX_SUFFIX)
+        name = file_stem(segment.base_offset)
+        offsets = self._read(name + INDEX_SUFFIX)
+        times = self._read(name + TIME_INDEX_SUFFIX)
         if offsets is None or times is None:
             return False
         if not OffsetIndex.is_sane(offsets) or not TimeIndex.is_sane(times):
