@@ -1,4 +1,7 @@
-"""Whose a data directory is, and what goes from it."""
+"""Whose a data directory is, and what goes from it.
+
+Covers: ottla.server.main.
+"""
 
 import stat
 import time

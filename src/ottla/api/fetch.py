@@ -23,7 +23,6 @@ from ottla.replication.partition import Partition
 from ottla.storage.segment import FileSlice, WouldBlock
 
 READ_COMMITTED = 1
-ANY_EPOCH = -1
 _ISOLATION_LEVELS = (0, READ_COMMITTED)
 LEADER_HINTS_FROM = 16
 TOPIC_IDS_FROM = 13
@@ -190,7 +189,8 @@ def _read(node: Node, call: Call, request: FetchRequest, context: FetchContext) 
 def _read_partition(
     read: _Read, partition: Partition, asked: FetchPartition, bytes_left: int, committed_only: bool
 ) -> tuple[PartitionData, FileSlice | None]:
-    partition.check_leader_epoch(max(asked.current_leader_epoch, ANY_EPOCH))
+    if asked.current_leader_epoch >= 0:
+        partition.check_leader_epoch(asked.current_leader_epoch)
     log = partition.log
     part = None
     divergence = _NO_DIVERGENCE
