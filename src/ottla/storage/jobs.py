@@ -11,6 +11,7 @@ from ottla.storage.checkpoints import (
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_CHECKPOINT,
+    TEMPORARY_SUFFIX,
     write_atomic,
 )
 from ottla.storage.disk import Disk, DiskFile
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ottla.storage.log import LogTicket
 
 EPOCHS_FILE = "leader-epoch-checkpoint"
-# More new logs than this wait for the whole file system once.
+# What more logs than this need synced, waits for the whole file system once.
 SYNCED_ONE_BY_ONE_MAX = 8
 
 
@@ -219,9 +220,15 @@ class WarmRange:
 
 def flush_logs(disk: Disk, tickets: "list[LogTicket]", journal: Round | None) -> None:
     """One flush round: one sync of the journal, or one of each file."""
-    for ticket in tickets:
-        if ticket.epochs is not None:
-            ticket.lacks_epochs = not _has_written(disk, ticket.log.directory, ticket.epochs)
+    checkpoints = {
+        f"{ticket.log.directory}/{EPOCHS_FILE}": ticket.epochs
+        for ticket in tickets
+        if ticket.epochs is not None
+    }
+    if len(checkpoints) < SYNCED_ONE_BY_ONE_MAX or not _have_written(disk, checkpoints):
+        for ticket in tickets:
+            if ticket.epochs is not None:
+                ticket.lacks_epochs = not _has_written(disk, ticket.log.directory, ticket.epochs)
     if journal is not None:
         disk.append(journal.file, journal.position, (journal.data,))
         disk.sync(journal.file)
@@ -239,4 +246,20 @@ def _has_written(disk: Disk, directory: str, epochs: bytes) -> bool:
             raise
         # Nothing is lost: the ticket is not honoured, and a later round finds room.
         return False
+    return True
+
+
+def _have_written(disk: Disk, checkpoints: dict[str, bytes]) -> bool:
+    """After a start every log begins a new epoch, and all may do so in one round."""
+    try:
+        for path, data in checkpoints.items():
+            write_file(disk, path + TEMPORARY_SUFFIX, data)
+    except DiskError as error:
+        if not error.is_full:
+            raise
+        return False
+    disk.sync_all()
+    for path in checkpoints:
+        disk.rename(path + TEMPORARY_SUFFIX, path)
+    disk.sync_all()
     return True

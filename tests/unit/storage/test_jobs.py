@@ -23,8 +23,10 @@ from ottla.storage.jobs import (
     write_file,
 )
 from ottla.storage.journal import PrepareJournal, Round
+from ottla.storage.log import Log, LogTicket
 from ottla.storage.partition_meta import PARTITION_METADATA
-from tests.unit.storage.shelf import DIRECTORY, Shelf, batch
+from ottla.storage.segment import Segment
+from tests.unit.storage.shelf import CONFIG, DIRECTORY, WALL_MS, Shelf, batch
 
 
 def run(disk: SimDisk, work: Callable[[Disk], object]) -> None:
@@ -168,6 +170,46 @@ def test_a_batch_is_durable_only_with_the_epoch_that_it_has() -> None:
             return
         if len(shelf.disk.contents(path)) == size:
             assert shelf.disk.contents(f"{DIRECTORY}/{EPOCHS_FILE}") == b"0\n1\n7 0\n"
+
+
+def tickets_with_epochs(disk: SimDisk, count: int) -> list[LogTicket]:
+    tickets = []
+    for at in range(count):
+        job = CreateLog(f"t-{at}", b"metadata")
+        log = Log(TopicPartition("t", at), job.directory, disk, CONFIG)
+        log.add_segment(Segment(0, disk.run(disk.begin_boot(), job.run), WALL_MS))
+        log.append(batch(1), 3, WALL_MS)
+        tickets.append(log.draw_ticket())
+    return tickets
+
+
+def test_the_epochs_of_many_logs_are_whole_after_any_power_cut() -> None:
+    calls, is_over = 1, False
+    while not is_over:
+        disk = SimDisk(World(calls))
+        tickets = tickets_with_epochs(disk, 12)
+        disk.cut_after(calls)
+        try:
+            run(disk, partial(flush_logs, tickets=tickets, journal=None))
+            is_over = True
+        except PowerCut:
+            pass
+        disk.crash()
+        found = {path: disk.contents(path) for path in disk.paths() if path.endswith(EPOCHS_FILE)}
+        assert all(data == b"0\n1\n3 0\n" for data in found.values())
+        assert len(found) == 12 or not is_over
+        calls += 3
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_epochs_that_found_no_room_are_told_and_fail_no_round(count: int) -> None:
+    disk = SimDisk(World(1))
+    tickets = tickets_with_epochs(disk, count)
+    disk.fill(1)
+
+    run(disk, partial(flush_logs, tickets=tickets, journal=None))
+
+    assert any(ticket.lacks_epochs for ticket in tickets)
 
 
 def test_a_failed_sync_is_told() -> None:
