@@ -36,6 +36,9 @@ SLOTS_PER_CONNECTION_MAX: Final = 1024
 # Lines that are said once each: a client that makes up group names must not fill memory.
 REPORTED_ONCE_MAX: Final = 1000
 
+# What is kept of what a connection's client calls itself.
+SOFTWARE_CHARACTERS_MAX: Final = 200
+
 # Of a line in the log: names in it may be a client's, of 32 KiB each.
 REPORT_CHARACTERS_MAX: Final = 500
 

@@ -7,6 +7,7 @@ from ottla.api.table import SERVED
 from ottla.broker.node import Node
 from ottla.broker.pipeline import Call
 from ottla.errors import ErrorCode
+from ottla.limits import SOFTWARE_CHARACTERS_MAX
 from ottla.metadata.controller import SUPPORTED_FEATURES
 from ottla.protocol.schema.api_versions import (
     ApiVersion,
@@ -26,7 +27,7 @@ def handle(node: Node, call: Call, request: ApiVersionsRequest) -> ApiVersionsRe
             if not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         name, version = request.client_software_name, request.client_software_version
-        call.connection.software = f"{name} {version}"
+        call.connection.software = f"{name} {version}"[:SOFTWARE_CHARACTERS_MAX]
     return ApiVersionsResponse(
         api_keys=_api_keys(),
         supported_features=[

@@ -185,7 +185,6 @@ class Node:
                 self.held_bytes += len(frame)
                 self._mute(connection)
                 return
-            connection.client_id = header.client_id
             request = route.decode(frame, header.body_at)[0]
         except Malformed as malformed:
             self.metrics.malformed_frames += 1

@@ -50,7 +50,6 @@ class Connection:
     """What the node keeps of one client's connection."""
 
     __slots__ = (
-        "client_id",
         "conn",
         "held",
         "is_muted",
@@ -63,7 +62,6 @@ class Connection:
     def __init__(self, conn: ConnId, peer: str) -> None:
         self.conn = conn
         self.peer = peer
-        self.client_id: str | None = None
         self.software = ""
         self.slots: deque[Call] = deque()
         self.parked: dict[Parked, None] = {}
