@@ -213,6 +213,15 @@ class Cluster:
         for _ in range(rng.choice((0, 0, 1, 2))):
             at_ns = rng.randint(NS_PER_S, self.run_ns - 3 * NS_PER_S)
             self.swarm.strike("clean_stop", self.machine.stop, at_ns)
+        for _ in range(rng.choice((0, 1, 3))):
+            at_ns = rng.randint(NS_PER_S, self.run_ns)
+            self.world.schedule(at_ns - self.world.now_ns, "page cache is wanted", self._evict)
+
+    def _evict(self) -> None:
+        """Memory is short: what is clean goes, and what a failed sync only seemed to keep."""
+        self.world.ledger.disturb("disk.evict")
+        for path in self.disk.paths():
+            self.disk.evict(path)
 
     # Ending
 
@@ -254,8 +263,9 @@ class Cluster:
         found = [*load.anomalies, *self.log_watch.anomalies, *self.machine.anomalies]
         found += [Anomaly("malformed-answer", "", why) for why in self.tap.malformed_answers]
         if not verdict.crash and not verdict.stuck:
-            found += [anomaly for anomaly in check(self.history) if self._is_owed(anomaly)]
+            found += check(self.history)
             verdict.stuck += vacuous(load.operations, self.world.ledger)
+        found = [anomaly for anomaly in found if self._is_owed(anomaly)]
         verdict.anomalies = [anomaly for anomaly in found if anomaly.is_forbidden]
         for anomaly in found:
             if not anomaly.is_forbidden:

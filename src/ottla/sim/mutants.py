@@ -19,7 +19,6 @@ from ottla.sim.disk import SimDisk
 from ottla.sim.knobs import Settings
 from ottla.storage import journal, recovery
 from ottla.storage.disk import Disk
-from ottla.storage.durable import DurableMarks
 from ottla.storage.index import OffsetIndex
 from ottla.storage.jobs import flush_logs
 from ottla.storage.producers import Producers
@@ -95,6 +94,10 @@ def _believe_all(
     return before(disk, partition, directory, config, trust._replace(is_clean=True))
 
 
+def _trust_without_mark(before: Any, *arguments: Any, **named: Any) -> Any:
+    return before(*arguments, **(named | {"mark": None}))
+
+
 def _index_too_low(before: Any, index: OffsetIndex, offset: int, position: int) -> None:
     before(index, max(offset - 1, index.last_offset + bool(len(index))), position)
 
@@ -161,7 +164,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "cut-below-mark": Mutant(
         "rot is taken for a torn tail",
-        _instead(DurableMarks, "of", _nothing),
+        _around(boot, "Trust", _trust_without_mark),
     ),
     "window-lost-at-start": Mutant(
         "what producers sent last is forgotten at a restart",
