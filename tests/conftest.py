@@ -9,9 +9,7 @@ settings.load_profile("ottla")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--rewrite", action="store_true", help="write down what the scenarios do now"
-    )
+    parser.addoption("--rewrite", action="store_true", help="write down what the scenarios do now")
 
 
 @pytest.hookimpl(trylast=True)

@@ -108,9 +108,7 @@ def _asked_topic(
 
 def _create(node: Node, names: list[str]) -> None:
     """The asker comes back: it was told that the topics are unknown, and that passes."""
-    wanted = [
-        CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
-    ]
+    wanted = [CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names]
     with suppress(Refused):
         # Where the controller can write nothing, they stay unknown.
         node.ask_controller(

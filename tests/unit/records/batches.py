@@ -44,7 +44,7 @@ def resealed(batch: bytes | bytearray) -> bytes:
     return bytes(copy)
 
 
-def patched(batch: bytes, **fields: int) -> bytes:
+def patched(batch: bytes | bytearray, **fields: int) -> bytes:
     """With other numbers in the header, and the CRC put right."""
     copy = bytearray(batch)
     for name, value in fields.items():
