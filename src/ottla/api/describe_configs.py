@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from ottla.broker.node import Node
+from ottla.broker.parked import Parked
 from ottla.broker.pipeline import Call
 from ottla.config_describe import (
     ConfigRow,
@@ -12,8 +13,10 @@ from ottla.config_describe import (
     describe_topic,
 )
 from ottla.errors import ErrorCode, Refused
+from ottla.limits import RESOURCES_PER_TURN_MAX
 from ottla.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC
 from ottla.metadata.topic_names import why_invalid
+from ottla.names import Now
 from ottla.protocol.schema.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -32,13 +35,37 @@ class _Told(TypedDict):
     include_documentation: bool
 
 
-def handle(node: Node, call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle(
+    node: Node, call: Call, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Parked:
     for resource in request.resources:
         if resource.resource_type not in _KNOWN_TYPES:
             return _refuse_all(request, f"Unsupported resource type: {resource.resource_type}")
-    return DescribeConfigsResponse(
-        results=[_describe(node, request, resource) for resource in request.resources]
-    )
+    resources = _distinct(request.resources)
+    response = DescribeConfigsResponse()
+    results = response.results
+
+    def describe_some(parked: Parked, now: Now) -> DescribeConfigsResponse | None:
+        """A few rows at a time: nobody else waits for all of them."""
+        for resource in resources[len(results) : len(results) + RESOURCES_PER_TURN_MAX]:
+            results.append(_describe(node, request, resource))
+        if len(results) == len(resources):
+            return response
+        node.woken.wake(parked)
+        return None
+
+    parked = Parked(call, describe_some)
+    return describe_some(parked, call.now) or parked
+
+
+def _distinct(resources: list[DescribeConfigsResource]) -> list[DescribeConfigsResource]:
+    """The same question is answered once: a line that asks it again would cost a hundred rows."""
+    asked: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResource] = {}
+    for resource in resources:
+        names = resource.configuration_keys
+        key = (resource.resource_type, resource.resource_name, None if names is None else (*names,))
+        asked.setdefault(key, resource)
+    return list(asked.values())
 
 
 def _refuse_all(request: DescribeConfigsRequest, why: str) -> DescribeConfigsResponse:

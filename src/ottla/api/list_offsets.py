@@ -6,6 +6,7 @@ from ottla.broker.node import Node
 from ottla.broker.parked import Parked, Stalled
 from ottla.broker.pipeline import Call
 from ottla.errors import DiskError, ErrorCode, Refused
+from ottla.limits import SEARCHES_PER_TURN_MAX
 from ottla.names import NO_UUID, Now
 from ottla.protocol.schema.list_offsets import (
     ListOffsetsPartition,
@@ -56,7 +57,7 @@ def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsRe
 class _Lookup:
     """One request, for as many passes as it takes."""
 
-    __slots__ = ("call", "hidden", "hidden_below", "node", "request")
+    __slots__ = ("answers", "call", "hidden", "hidden_below", "node", "request", "searches")
 
     def __init__(self, node: Node, call: Call, request: ListOffsetsRequest) -> None:
         self.node = node
@@ -65,6 +66,9 @@ class _Lookup:
         # Where each log ended when this request came upon it, and where that is not flushed yet.
         self.hidden_below: dict[Partition, int] = {}
         self.hidden: list[Partition] = []
+        # What was found already: neither a cold page nor a pause is a reason to look again.
+        self.answers: dict[tuple[str, int], ListOffsetsPartitionResponse] = {}
+        self.searches = 0
 
     def run_again(self, parked: Parked, now: Now) -> ListOffsetsResponse | None:
         response = self.run()
@@ -73,13 +77,18 @@ class _Lookup:
         return response
 
     def wait(self, parked: Parked) -> None:
-        for partition in self.hidden:
-            parked.wait_in(partition.fetch_waiters)
-        self.node.want_flush()
+        if self.searches > SEARCHES_PER_TURN_MAX:
+            self.node.woken.wake(parked)
+        if self.hidden:
+            for partition in self.hidden:
+                parked.wait_in(partition.fetch_waiters)
+            self.node.want_flush()
 
     def run(self) -> ListOffsetsResponse | None:
-        """None where our own flush still hides what was there when the request came (D3)."""
+        """None where our own flush still hides what was there when the request came (D3), or where
+        the turn is over."""
         self.hidden = []
+        self.searches = 0
         seen: dict[tuple[str, int], int] = {}
         for topic in self.request.topics:
             for asked in topic.partitions:
@@ -89,15 +98,21 @@ class _Lookup:
         for topic in self.request.topics:
             answers = []
             for asked in topic.partitions:
-                times = seen.pop((topic.name, asked.partition_index), 0)
-                if times:
-                    answers.append(self._answer(topic.name, asked, times > 1))
+                key = (topic.name, asked.partition_index)
+                times = seen.pop(key, 0)
+                if not times:
+                    continue
+                answer = self.answers.get(key) or self._answer(topic.name, asked, times > 1)
+                if answer is not None:
+                    self.answers[key] = answer
+                    answers.append(answer)
             response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
-        return None if self.hidden else response
+        is_done = not self.hidden and self.searches <= SEARCHES_PER_TURN_MAX
+        return response if is_done else None
 
     def _answer(
         self, topic: str, asked: ListOffsetsPartition, twice: bool
-    ) -> ListOffsetsPartitionResponse:
+    ) -> ListOffsetsPartitionResponse | None:
         node, version = self.node, self.call.version
         try:
             if twice:
@@ -110,9 +125,12 @@ class _Lookup:
             partition.check_leader_epoch(asked.current_leader_epoch)
             if self._is_hidden(partition, asked.timestamp):
                 self.hidden.append(partition)
-                found = UNKNOWN
-            else:
-                found = _find(partition, asked.timestamp, self.request.isolation_level)
+                return None
+            if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
+                self.searches += 1
+                if self.searches > SEARCHES_PER_TURN_MAX:
+                    return None
+            found = _find(partition, asked.timestamp, self.request.isolation_level)
         except Refused as refused:
             return ListOffsetsPartitionResponse(asked.partition_index, refused.code)
         except (DiskError, CorruptBatch) as error:

@@ -8,7 +8,12 @@ import pytest
 from ottla.api import table
 from ottla.api.table import route_of
 from ottla.errors import DiskError, ErrorCode
-from ottla.limits import REPORT_CHARACTERS_MAX, REPORTED_ONCE_MAX, WAKE_UPS_PER_TURN_MAX
+from ottla.limits import (
+    REPORT_CHARACTERS_MAX,
+    REPORTED_ONCE_MAX,
+    SEARCHES_PER_TURN_MAX,
+    WAKE_UPS_PER_TURN_MAX,
+)
 from ottla.protocol.schema.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -21,14 +26,17 @@ from ottla.protocol.schema.describe_configs import (
 )
 from ottla.protocol.schema.fetch import FetchRequest, FetchTopic
 from ottla.protocol.schema.init_producer_id import InitProducerIdRequest
+from ottla.protocol.schema.list_offsets import ListOffsetsPartition
 from ottla.protocol.schema.metadata import MetadataRequest, MetadataRequestTopic
 from ottla.storage.jobs import CreateLogs, CreateSegment, WarmRange
 from tests.unit.broker.harness import (
+    WALL_MS,
     Client,
     Harness,
     batch,
     fetch_request,
     fetched,
+    list_offsets_request,
     produce_request,
     produced,
     records_of,
@@ -514,3 +522,38 @@ def test_versions_that_a_client_makes_up_are_one_route() -> None:
     routes = [route_of(18, version) for version in range(100, 200)]
     assert all(route is routes[0] for route in routes)
     assert all(key != (18, version) for key in table._routes for version in range(100, 200))
+
+
+def test_long_answers_are_made_a_few_rows_a_turn(harness: Harness) -> None:
+    asker, neighbour = harness.connect(), harness.connect()
+    for number in range(10):
+        harness.create_topic(f"t{number}")
+    request = DescribeConfigsRequest(
+        resources=[DescribeConfigsResource(2, f"t{number}") for number in (*range(10), *range(10))]
+    )
+    asked = asker.lend(request, 4)
+    assert asker.is_muted
+    harness.turn()
+    assert not asker.has_reply(asked)
+    other = neighbour.lend(MetadataRequest(topics=[]), 9)
+    assert neighbour.has_reply(other)
+    harness.settle()
+    names = [result.resource_name for result in asker.reply(asked).results]
+    assert names == [f"t{number}" for number in range(10)], "each once"
+
+
+def test_searches_by_time_take_turns(harness: Harness) -> None:
+    client = harness.connect()
+    partitions = 3 * SEARCHES_PER_TURN_MAX
+    harness.create_topic("times", partitions)
+    for index in range(partitions):
+        client.produce("times", b"a", partition=index)
+    request = list_offsets_request("times", WALL_MS)
+    request.topics[0].partitions = [
+        ListOffsetsPartition(index, -1, WALL_MS) for index in range(partitions)
+    ]
+    before = harness.turns
+    answer = client.ask(request, 7)
+    assert [row.offset for row in answer.topics[0].partitions] == [0] * partitions
+    assert [row.partition_index for row in answer.topics[0].partitions] == list(range(partitions))
+    assert harness.turns - before >= 2, "the first pass came with the request"
