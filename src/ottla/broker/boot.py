@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ottla.broker.state import Identity, NodeState
 from ottla.config import BrokerConfig, TopicConfig
-from ottla.errors import Malformed
+from ottla.errors import DiskError, Malformed
 from ottla.metadata.controller import (
     KRAFT_VERSION,
     METADATA_VERSION,
@@ -48,6 +48,7 @@ from ottla.storage.checkpoints import (
     CorruptCheckpoint,
     MetaProperties,
     decode_offsets,
+    encode_offsets,
     encode_uuid,
     write_atomic,
 )
@@ -104,6 +105,7 @@ class _Boot:
         self.repairs: list[str] = []
         self.image = Image()
         self.controller = Controller(config, entropy)
+        self.loaded: dict[TopicPartition, Log] = {}
         self.names = dict.fromkeys(disk.list(""))
         self.was_clean = CLEAN_SHUTDOWN in self.names
         self.recovery_points = read_file(disk, RECOVERY_POINT_CHECKPOINT) or b""
@@ -118,8 +120,7 @@ class _Boot:
         self._load_partitions(hosting)
         if self.repairs or not self.was_clean:
             self.disk.sync_all()
-        # By this file the directory is known as ours, whatever a crash does to the rest.
-        WriteMarks(self.marks.encode()).run(self.disk)
+        self._write_marks(replica.log, list(self.loaded.values()))
         if self.was_clean:
             # From here on only a clean stop makes it clean again.
             self.disk.unlink(CLEAN_SHUTDOWN)
@@ -290,7 +291,7 @@ class _Boot:
         recovery_points = self._offsets(self.recovery_points, RECOVERY_POINT_CHECKPOINT)
         starts_data = read_file(self.disk, LOG_START_CHECKPOINT) or b""
         starts = self._offsets(starts_data, LOG_START_CHECKPOINT)
-        loaded: dict[TopicPartition, Log] = {}
+        loaded = self.loaded
         damaged: dict[TopicPartition, str] = {}
         topic_ids = {METADATA_DIRECTORY: METADATA_TOPIC_ID}
         for topic in self.image.topics.values():
@@ -325,6 +326,27 @@ class _Boot:
         doomed = self._put_strays_aside(topic_ids)
         hosting.offer_loaded(loaded, damaged, doomed)
 
+    def _write_marks(self, metadata: Log, logs: list[Log]) -> None:
+        """What was found is durable now: a crash before the next flush must not unsay it.
+
+        By the file of marks the directory is known as ours, whatever a crash does to the rest.
+        """
+        self.marks.on_loaded(metadata, METADATA_TOPIC_ID)
+        for log in logs:
+            self.marks.on_loaded(log, log.topic_id)
+        recovery_points = encode_offsets({log.partition: log.recovery_point for log in logs})
+        has_moved = bool(logs) and recovery_points != self.recovery_points
+        if has_moved:
+            self.marks.set_recovery_points(recovery_points)
+        try:
+            WriteMarks(self.marks.encode()).run(self.disk)
+            if has_moved:
+                write_atomic(self.disk, RECOVERY_POINT_CHECKPOINT, recovery_points)
+        except DiskError as error:
+            if not error.is_full:
+                raise
+            self.repairs.append(f"the durable marks are not written: {error.why}")
+
     def _load_partition(
         self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, trust: Trust
     ) -> Log | None:
@@ -347,6 +369,7 @@ class _Boot:
         if stored_id is None:
             write_atomic(self.disk, metadata_path, encode_partition_metadata(topic_id))
         log, repairs = load_log(self.disk, partition, directory, config, trust)
+        log.topic_id = topic_id
         self.repairs += repairs
         return log
 

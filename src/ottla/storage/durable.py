@@ -19,10 +19,12 @@ from ottla.storage.checkpoints import write_atomic
 from ottla.storage.disk import Disk
 
 if TYPE_CHECKING:
-    from ottla.storage.log import LogTicket
+    from ottla.storage.log import Log, LogTicket
 
 MARKS_FILE = "ottla-durable-marks"
 FORMAT = 1
+# Of a last batch that nobody looked at: its segment was believed.
+UNKNOWN_CRC = 0
 _CRC_BYTES = 8
 # Encoding a thousand marks takes a fraction of a millisecond, writing them two syncs.
 WRITE_INTERVAL_MS = 1000
@@ -98,11 +100,16 @@ class DurableMarks:
     def on_flushed(self, ticket: "LogTicket", now: Now) -> None:
         log = ticket.log
         if ticket.generation == log.generation and ticket.end_offset > 0:
-            epoch = log.epochs.latest_epoch
-            mark = Mark(log.topic_id, ticket.end_offset, epoch, ticket.batch_crc)
-            self._marks[log.directory] = mark
+            self._mark(log, log.topic_id, ticket.end_offset, ticket.batch_crc)
             if self.due_ms is None:
                 self.due_ms = now.mono_ms + WRITE_INTERVAL_MS
+
+    def on_loaded(self, log: "Log", topic_id: Uuid) -> None:
+        """At start all that was found is made durable, whoever wrote it."""
+        self._mark(log, topic_id, log.end_offset, log.last_batch_crc)
+
+    def _mark(self, log: "Log", topic_id: Uuid, end_offset: int, crc: int) -> None:
+        self._marks[log.directory] = Mark(topic_id, end_offset, log.epochs.latest_epoch, crc)
 
     def forget(self, directory: str) -> None:
         self._marks.pop(directory, None)

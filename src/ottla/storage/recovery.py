@@ -16,8 +16,8 @@ from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_he
 from ottla.records.kernel import batch_spans
 from ottla.storage.checkpoints import CorruptCheckpoint
 from ottla.storage.disk import Disk, DiskFile
-from ottla.storage.durable import Mark
-from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.durable import UNKNOWN_CRC, Mark
+from ottla.storage.epochs import UNDEFINED_EPOCH, LeaderEpochs
 from ottla.storage.index import OffsetIndex, TimeIndex
 from ottla.storage.jobs import EPOCHS_FILE, create_segment_files
 from ottla.storage.log import RELATIVE_OFFSET_MAX, SEGMENT_POSITION_MAX, Log
@@ -120,6 +120,7 @@ class _Loader:
             if match is not None:
                 self.numbers.setdefault(match[2], []).append(int(match[1]))
         self.has_epochs = False
+        self.known_epochs = LeaderEpochs()
         self.scanned: list[Segment] = []
         self.has_met_mark = False
 
@@ -158,9 +159,15 @@ class _Loader:
         durable_offset = max(mark_offset, self.trust.start_offset)
         if end_offset < durable_offset:
             self._stop(end_offset, f"the log ends there, and reached {durable_offset}")
-        if self.scanned and self.scanned[0].base_offset < mark_offset and not self.has_met_mark:
-            # Offsets are not covered by a batch's CRC.
+        if self._lacks_mark():
             self._stop(mark_offset, "no batch ends there any more")
+
+    def _lacks_mark(self) -> bool:
+        """Not one of the batches that were read ends at the mark. (No CRC covers an offset.)"""
+        mark = self.trust.mark
+        if mark is None or self.has_met_mark or not self.scanned:
+            return False
+        return self.scanned[0].base_offset < mark.offset
 
     def _stop(self, offset: int, why: str) -> None:
         raise CorruptLog(
@@ -180,6 +187,7 @@ class _Loader:
             return
         try:
             self.log.epochs = LeaderEpochs.decode(data)
+            self.known_epochs = LeaderEpochs.decode(data)
             self.has_epochs = True
         except CorruptCheckpoint as error:
             self.repairs.append(f"{self.log.directory}: {error}; the epochs come from the batches")
@@ -331,7 +339,7 @@ class _Loader:
                 log.last_batch_crc = header.crc
                 if mark is not None and next_offset == mark.offset:
                     self.has_met_mark = True
-                    if header.crc != mark.crc:
+                    if mark.crc not in (UNKNOWN_CRC, header.crc):
                         self._stop(header.base_offset, "another batch stands where it was")
                 if header.partition_leader_epoch > log.epochs.latest_epoch:
                     log.epochs.assign(header.partition_leader_epoch, header.base_offset)
@@ -387,26 +395,26 @@ class _Loader:
             raise _Damage(position, f"offset {header.last_offset} is too far for this segment")
         if position > SEGMENT_POSITION_MAX:
             raise _Damage(position, "the segment is too large")
-        epoch = header.partition_leader_epoch
-        if self.trust.mark is None or not self.has_epochs or epoch < 0:
+        if self.trust.mark is None or header.base_offset >= self.trust.mark.offset:
             return
-        # Nor is a batch's epoch covered. The checkpoint is written before the batches are synced.
-        epochs = self.log.epochs
-        is_known = epoch <= epochs.latest_epoch or header.base_offset < self.trust.durable_offset
-        if is_known and epochs.epoch_for_offset(header.base_offset) != epoch:
+        # Nor is a batch's epoch covered. The checkpoint was written before it was durable.
+        epoch, known = header.partition_leader_epoch, self.known_epochs
+        if known.epoch_for_offset(header.base_offset) not in (UNDEFINED_EPOCH, epoch):
             raise _Damage(position, f"a batch of epoch {epoch} where that epoch is not")
 
     def _cut(self, segment: Segment, tear: _Tear, later_bases: list[int]) -> bool:
         """Take away what is torn. True where nothing of the log is left behind it."""
         log, disk = self.log, self.disk
-        if tear.offset < self.trust.durable_offset and tear.offset not in later_bases[:1]:
+        is_debris = tear.offset in later_bases[:1]
+        is_above = tear.offset >= self.trust.durable_offset and not self._lacks_mark()
+        if not is_debris and not is_above:
             self._stop(tear.offset, tear.why)
         disk.truncate(segment.file, tear.position)
         disk.sync(segment.file)
         self.repairs.append(
             f"{log.directory}: cut a torn tail at offset {tear.offset} ({tear.why})"
         )
-        if later_bases and later_bases[0] == tear.offset:
+        if is_debris:
             # Debris of an append that failed before the roll: no record is missing.
             return False
         for suffix, numbers in self.numbers.items():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ottla.config import TopicConfig
 from ottla.records.batch import iter_headers
 from ottla.sim.disk import PowerCut
-from ottla.storage.durable import Mark
+from ottla.storage.durable import DurableMarks, Mark
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.index import OffsetIndex, TimeIndex
 from ottla.storage.jobs import EPOCHS_FILE
@@ -601,4 +601,33 @@ def test_a_rotten_first_header_after_a_clean_stop_is_no_crash(at: int) -> None:
     except CorruptLog:
         return
     # What is not looked at is believed.
+    assert shelf.log.end_offset == shelf.kept[-1].last_offset + 1
+
+
+def test_a_gap_that_kafka_left_is_no_reason_to_cut_what_was_read_before() -> None:
+    """A once compacted topic of Kafka's, found, marked, and found again after a crash."""
+    shelf = filled(40, config=CONFIG)
+    end_offset = shelf.log.end_offset
+    cut_at_a_batch(shelf)
+    shelf.load(UNKNOWN)
+    marks = DurableMarks(b"")
+    marks.on_loaded(shelf.log, TOPIC_ID)
+    mark = DurableMarks.load(marks.encode(), b"").of(DIRECTORY, TOPIC_ID)
+
+    trust = Trust(is_clean=False, recovery_point=shelf.log.recovery_point, mark=mark)
+    shelf.load(trust)
+
+    assert shelf.log.end_offset == end_offset
+
+
+def test_epochs_that_the_checkpoint_does_not_reach_are_no_damage() -> None:
+    """Kafka cuts it at the log start, which may lie inside a segment."""
+    shelf = filled(40, config=CONFIG)
+    shelf.close()
+    trust = trust_in(shelf)
+    shelf.log.epochs.truncate_from_start(39)
+    shelf.put(f"{DIRECTORY}/{EPOCHS_FILE}", shelf.log.epochs.encode())
+
+    shelf.load(trust)
+
     assert shelf.log.end_offset == shelf.kept[-1].last_offset + 1
