@@ -7,106 +7,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ottla.config import TopicConfig
-from ottla.records.batch import iter_headers
 from ottla.sim.disk import PowerCut
-from ottla.storage.durable import DurableMarks, Mark
-from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.durable import DurableMarks
 from ottla.storage.index import OffsetIndex, TimeIndex
 from ottla.storage.jobs import EPOCHS_FILE
-from ottla.storage.producers import SNAPSHOT_SUFFIX, WINDOW_SUFFIX
+from ottla.storage.producers import SNAPSHOT_SUFFIX
 from ottla.storage.recovery import CorruptLog, Trust, load_log
 from tests.unit.storage.shelf import (
     CONFIG,
     DIRECTORY,
     PARTITION,
     TOPIC_ID,
-    WALL_MS,
     Kept,
     Shelf,
     batch,
 )
-from tests.unit.storage.test_log import read
-
-CLEAN = Trust(is_clean=True)
-# As after Kafka had the directory: nothing is known of what was durable.
-UNKNOWN = Trust(is_clean=False)
-# As after a life of our own in which nothing was flushed.
-NOTHING_DURABLE = Trust(is_clean=False, mark=Mark(TOPIC_ID, 0, -1, 0))
-ONE_SEGMENT = CONFIG._replace(segment_bytes=1 << 20)
-
-
-def trust_in(shelf: Shelf, offset: int | None = None) -> Trust:
-    """With a mark at this offset, or where the log ends."""
-    end_offset = shelf.log.end_offset if offset is None else offset
-    crc = 0
-    for kept in shelf.kept:
-        if kept.last_offset + 1 == end_offset:
-            crc = next(iter_headers(kept.data)).crc
-    return Trust(is_clean=False, mark=Mark(TOPIC_ID, end_offset, 0, crc))
-
-
-def filled(batches: int = 6, config: TopicConfig = ONE_SEGMENT) -> Shelf:
-    shelf = Shelf(config=config)
-    for at in range(batches):
-        shelf.append(
-            batch(
-                1 + at % 3,
-                b"x" * (at * 37 % 90),
-                timestamps=tuple(WALL_MS + (at * 7919 % 50) for _ in range(1 + at % 3)),
-                producer=(5, 0, shelf_sequence(shelf)),
-            ),
-            epoch=at // 3,
-        )
-    shelf.flush()
-    return shelf
-
-
-def shelf_sequence(shelf: Shelf) -> int:
-    entry = shelf.log.producers.get(5)
-    return 0 if entry is None else entry.last_sequence + 1
-
-
-def assert_is_twin(shelf: Shelf, kept: list[Kept]) -> None:
-    """The log holds these batches, and everything that is derived from them."""
-    log = shelf.log
-    end_offset = kept[-1].last_offset + 1 if kept else 0
-    assert log.end_offset == log.durable_offset == end_offset
-    parts, offset = [], 0
-    while offset < end_offset:
-        part = read(shelf, offset, end_offset, 1 << 20, True)
-        parts.append(part)
-        offset = list(iter_headers(part))[-1].next_offset
-    assert b"".join(parts) == b"".join(one.data for one in kept)
-    epochs = LeaderEpochs()
-    for one in kept:
-        epochs.assign(one.epoch, one.base_offset)
-    assert log.epochs.entries() == epochs.entries()
-    headers = [header for one in kept for header in iter_headers(one.data)]
-    entry = log.producers.get(5)
-    produced = [header for header in headers if header.producer_id == 5]
-    if produced:
-        assert entry is not None
-        assert [b.base_offset for b in entry.batches()] == [h.base_offset for h in produced[-5:]]
-    else:
-        assert entry is None
-    newest = max((header.max_timestamp for header in headers), default=-1)
-    assert max(segment.max_timestamp_ms for segment in log.segments) == newest
-    for segment in log.segments:
-        for last_offset, position in segment.offset_index.entries():
-            assert segment.find(shelf.disk, last_offset)[0] == position
-
-
-def whole(shelf: Shelf, size: int) -> list[Kept]:
-    """The batches of a single segment that fit into so many bytes."""
-    kept, end = [], 0
-    for one in shelf.kept:
-        end += len(one.data)
-        if end > size:
-            break
-        kept.append(one)
-    return kept
-
+from tests.unit.storage.twin import (
+    CLEAN,
+    NOTHING_DURABLE,
+    ONE_SEGMENT,
+    UNKNOWN,
+    assert_is_twin,
+    filled,
+    shelf_sequence,
+    trust_in,
+    whole,
+)
 
 # A torn tail
 
@@ -343,112 +269,6 @@ def test_segments_below_the_recovery_point_are_not_read() -> None:
     assert shelf.log.end_offset == kept[-1].last_offset + 1
     assert shelf.log.segments[0].max_timestamp_ms == first.max_timestamp_ms
     assert shelf.log.segments[0].size == first.size
-
-
-# Side files
-
-INDEX_FAULTS: tuple[tuple[str, Callable[[bytes], bytes | None]], ...] = (
-    ("missing", lambda data: None),
-    ("empty", lambda data: b""),
-    ("one byte short", lambda data: data[:-1]),
-    ("preallocated", lambda data: data + bytes(4096)),
-    ("garbage behind", lambda data: data + b"\1" * len(data)),
-    ("oversized", lambda data: data + data),
-    ("all ones", lambda data: b"\xff" * len(data)),
-    ("random", lambda data: random.Random(2).randbytes(len(data))),
-    ("of a longer log", lambda data: data + b"\x7f\xff\xff\xf0" * (len(data) // 8 * 2 and 6)),
-)
-
-
-@pytest.mark.parametrize("fault", INDEX_FAULTS, ids=[name for name, _ in INDEX_FAULTS])
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-@pytest.mark.parametrize("trust", ["clean", "unclean"])
-def test_indexes_in_any_state_do_no_harm(
-    fault: tuple[str, Callable[[bytes], bytes | None]], suffix: str, trust: str
-) -> None:
-    shelf = filled(60, config=CONFIG)
-    shelf.close()
-    if trust == "clean" and suffix == ".timeindex" and fault[0] == "empty":
-        # Believed: written and synced before the clean mark, an index is what it is.
-        return
-    for segment in shelf.log.segments:
-        path = shelf.path(segment.base_offset, suffix)
-        changed = fault[1](shelf.disk.contents(path))
-        if changed is None:
-            shelf.unlink(path)
-        else:
-            shelf.put(path, changed)
-    kept = trust_in(shelf)
-
-    shelf.load(CLEAN if trust == "clean" else kept)
-
-    assert_is_twin(shelf, shelf.kept)
-
-
-SNAPSHOT_FAULTS: tuple[tuple[str, Callable[[bytes], bytes | None]], ...] = (
-    ("missing", lambda data: None),
-    ("empty", lambda data: b""),
-    ("short", lambda data: data[:-1]),
-    ("flipped", lambda data: data[:-1] + bytes((data[-1] ^ 1,))),
-)
-
-
-@pytest.mark.parametrize("fault", SNAPSHOT_FAULTS, ids=[name for name, _ in SNAPSHOT_FAULTS])
-@pytest.mark.parametrize("suffix", [SNAPSHOT_SUFFIX, WINDOW_SUFFIX])
-@pytest.mark.parametrize("trust", ["clean", "unclean"])
-@pytest.mark.parametrize("which", ["all", "newest"])
-def test_without_its_snapshots_the_producer_state_comes_from_the_log(
-    fault: tuple[str, Callable[[bytes], bytes | None]], suffix: str, trust: str, which: str
-) -> None:
-    shelf = filled(60, config=CONFIG)
-    shelf.close()
-    paths = [path for path in shelf.disk.paths() if path.endswith(suffix)]
-    for path in paths if which == "all" else paths[-1:]:
-        changed = fault[1](shelf.disk.contents(path))
-        if changed is None:
-            shelf.unlink(path)
-        else:
-            shelf.put(path, changed)
-    kept = trust_in(shelf)
-
-    shelf.load(CLEAN if trust == "clean" else kept)
-
-    assert_is_twin(shelf, shelf.kept)
-
-
-@pytest.mark.parametrize("contents", [b"", b"0\n1\n", b"rubbish", None])
-@pytest.mark.parametrize("trust", [CLEAN, UNKNOWN])
-def test_without_its_checkpoint_the_epochs_come_from_the_log(
-    contents: bytes | None, trust: Trust
-) -> None:
-    shelf = filled(60, config=CONFIG)
-    shelf.close()
-    path = f"{DIRECTORY}/{EPOCHS_FILE}"
-    if contents is None:
-        shelf.unlink(path)
-    else:
-        shelf.put(path, contents)
-
-    shelf.load(trust)
-
-    if contents == b"":
-        # A file that says: none. Kafka creates it so.
-        return
-    assert_is_twin(shelf, shelf.kept)
-
-
-def test_snapshots_of_clean_stops_do_not_pile_up() -> None:
-    shelf = Shelf()
-    for _ in range(20):
-        shelf.append(batch(1, producer=(5, 0, shelf_sequence(shelf))))
-        shelf.flush()
-        shelf.close()
-        shelf.load(CLEAN)
-
-    names = [int(path[4:24]) for path in shelf.disk.paths() if path.endswith(SNAPSHOT_SUFFIX)]
-    assert names == sorted(dict.fromkeys((*shelf.log.base_offsets[1:], 20)))
-    windows = [int(path[4:24]) for path in shelf.disk.paths() if path.endswith(WINDOW_SUFFIX)]
-    assert windows == names
 
 
 # Directories
