@@ -1,9 +1,9 @@
 """What must hold inside one broker after every event, and what must be left of it at the end."""
 
 from ottla.broker.node import Node
-from ottla.records.batch import iter_headers
+from ottla.records.batch import CorruptBatch, iter_headers
 from ottla.replication.partition import Partition
-from ottla.sim.checkers import LogWatch
+from ottla.sim.checkers import Anomaly, LogWatch
 from ottla.sim.disk import SimDisk
 from ottla.storage.log import Log
 
@@ -66,10 +66,14 @@ class NodeWatch:
     def _read_log(self, key: str, partition: Partition) -> None:
         for segment in partition.log.segments:
             data = self._disk.peek(segment.file, 0, segment.size)
-            for header in iter_headers(data):
-                if header.next_offset > partition.high_watermark:
-                    return
-                self._log_watch.content(key, header.base_offset, header.crc)
+            try:
+                for header in iter_headers(data):
+                    if header.next_offset > partition.high_watermark:
+                        return
+                    self._log_watch.content(key, header.base_offset, header.crc)
+            except CorruptBatch as corrupt:
+                self._log_watch.anomalies.append(Anomaly("damaged", key, str(corrupt)))
+                return
 
     def leaks(self, ends: int) -> list[str]:
         """After the last client has gone and all is quiet.
