@@ -131,6 +131,15 @@ class Image:
         if record.fenced != 0:
             broker.is_fenced = record.fenced > 0
 
+    def _fence(self, record: schema.FenceBrokerRecord, offset: int) -> None:
+        self.brokers[NodeId(record.id)].is_fenced = True
+
+    def _unfence(self, record: schema.UnfenceBrokerRecord, offset: int) -> None:
+        self.brokers[NodeId(record.id)].is_fenced = False
+
+    def _unregister(self, record: schema.UnregisterBrokerRecord, offset: int) -> None:
+        del self.brokers[NodeId(record.broker_id)]
+
     def _register_controller(self, record: schema.RegisterControllerRecord, offset: int) -> None:
         self.controllers[NodeId(record.controller_id)] = _endpoints(record.end_points)
 
@@ -156,6 +165,9 @@ _REPLAY: Final[dict[type[Any], Callable[[Image, Any, int], None]]] = {
     schema.ConfigRecord: Image._config,
     schema.RegisterBrokerRecord: Image._register_broker,
     schema.BrokerRegistrationChangeRecord: Image._broker_change,
+    schema.FenceBrokerRecord: Image._fence,
+    schema.UnfenceBrokerRecord: Image._unfence,
+    schema.UnregisterBrokerRecord: Image._unregister,
     schema.RegisterControllerRecord: Image._register_controller,
     schema.FeatureLevelRecord: Image._feature_level,
     schema.ProducerIdsRecord: Image._producer_ids,

@@ -17,6 +17,7 @@ WRITTEN_VERSIONS: Final[dict[type[Any], int]] = {
     schema.ConfigRecord: 0,
     schema.EndTransactionRecord: 0,
     schema.FeatureLevelRecord: 0,
+    schema.FenceBrokerRecord: 0,
     schema.PartitionChangeRecord: 2,
     schema.PartitionRecord: 2,
     schema.ProducerIdsRecord: 0,
@@ -24,14 +25,19 @@ WRITTEN_VERSIONS: Final[dict[type[Any], int]] = {
     schema.RegisterControllerRecord: 0,
     schema.RemoveTopicRecord: 0,
     schema.TopicRecord: 0,
+    schema.UnfenceBrokerRecord: 0,
+    schema.UnregisterBrokerRecord: 0,
 }
 
 API_KEYS: Final[dict[type[Any], int]] = {
     schema.RegisterBrokerRecord: 0,
+    schema.UnregisterBrokerRecord: 1,
     schema.TopicRecord: 2,
     schema.PartitionRecord: 3,
     schema.ConfigRecord: 4,
     schema.PartitionChangeRecord: 5,
+    schema.FenceBrokerRecord: 7,
+    schema.UnfenceBrokerRecord: 8,
     schema.RemoveTopicRecord: 9,
     schema.FeatureLevelRecord: 12,
     schema.ProducerIdsRecord: 15,

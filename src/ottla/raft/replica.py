@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from ottla.errors import ErrorCode, Refused
 from ottla.metadata.controller import Controller
 from ottla.metadata.records import decode_record, encode_record
 from ottla.names import NodeId, Now
 from ottla.protocol.schema.records_raft import VotersRecord
 from ottla.raft.batches import data_batch
 from ottla.raft.directory import leader_change
-from ottla.storage.log import Log, LogTicket
+from ottla.storage.log import SEGMENT_POSITION_MAX, Log, LogTicket
 
 
 class Observer(Protocol):
@@ -60,6 +61,10 @@ class MetadataReplica:
             return
         values = [encode_record(record) for record in records]
         batch = data_batch(values, now.wall_ms)
+        if self.log.active.size + batch.size > SEGMENT_POSITION_MAX:
+            # A roll takes time, and the next command has to see this one's records now.
+            why = "the metadata log's segment is full; a restart begins the next one"
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, why)
         appended = self.log.append(batch, self.quorum_epoch, now.wall_ms)
         for offset, record in enumerate(records, appended.base_offset):
             self.controller.replay(record, offset)

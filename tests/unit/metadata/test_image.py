@@ -217,6 +217,25 @@ def test_a_change_of_a_registration_fences_unfences_or_leaves_it(
     assert image.brokers[NodeId(1)].is_fenced is is_fenced
 
 
+def test_the_oldest_versions_fence_and_unfence_by_records_of_their_own() -> None:
+    image = replayed(registration(5))
+    fenced = []
+    for record in (
+        schema.UnfenceBrokerRecord(id=1, epoch=5),
+        schema.FenceBrokerRecord(id=1, epoch=5),
+    ):
+        image.replay(record, 9)
+        fenced.append(image.brokers[NodeId(1)].is_fenced)
+
+    assert fenced == [False, True]
+
+
+def test_a_broker_that_is_unregistered_is_not_known_any_more() -> None:
+    image = replayed(registration(5), schema.UnregisterBrokerRecord(broker_id=1, broker_epoch=5))
+
+    assert image.brokers == {}
+
+
 def test_a_controller_is_known_by_its_endpoints() -> None:
     image = replayed(
         schema.RegisterControllerRecord(

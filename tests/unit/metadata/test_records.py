@@ -74,6 +74,9 @@ RECORDS: list[Any] = [
     ),
     schema.RemoveTopicRecord(topic_id=TOPIC_ID),
     schema.TopicRecord(name="t", topic_id=TOPIC_ID),
+    schema.FenceBrokerRecord(id=1, epoch=5),
+    schema.UnfenceBrokerRecord(id=1, epoch=5),
+    schema.UnregisterBrokerRecord(broker_id=1, broker_epoch=5),
 ]
 
 

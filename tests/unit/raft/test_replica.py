@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from ottla.errors import DiskError
+from ottla.errors import DiskError, Refused
 from ottla.metadata.controller import Controller
 from ottla.metadata.image import Endpoint
 from ottla.metadata.records import decode_record
@@ -225,6 +225,17 @@ def test_what_the_disk_does_not_take_is_not_replayed(quorum: Quorum) -> None:
         (1, C, LATER),
         ("third", LATER),
     ]
+
+
+def test_a_full_segment_takes_no_more_commands(quorum: Quorum) -> None:
+    """Positions in it must fit Kafka's indexes; a start rolls it long before."""
+    quorum.append(A, then="first")
+    quorum.log.active.size = 2**31 - 10
+
+    with pytest.raises(Refused):
+        quorum.append(B, then="second")
+
+    assert list(quorum.controller.image.topics) == ["a"]
 
 
 def test_a_log_that_was_there_before_is_committed_as_far_as_it_is_durable(quorum: Quorum) -> None:
