@@ -136,7 +136,7 @@ class Log:
             waited_ms = wall_ms - segment.created_wall_ms
         if waited_ms > config.segment_ms - segment.roll_jitter_ms:
             return True
-        if segment.offset_index.is_full or segment.time_index.is_full:
+        if segment.has_full_index:
             return True
         last_offset = self.end_offset + batch.last_offset_delta
         return last_offset - segment.base_offset > RELATIVE_OFFSET_MAX

@@ -266,6 +266,7 @@ class _Loader:
         index_bytes_max = self.log.config.segment_index_bytes
         segment.offset_index = OffsetIndex.decode(segment.base_offset, offsets, index_bytes_max)
         segment.time_index = TimeIndex.decode(segment.base_offset, times, index_bytes_max)
+        segment.has_full_index = segment.offset_index.is_full or segment.time_index.is_full
         segment.size = self.disk.size(segment.file)
         if times and not len(segment.time_index):
             # An entry of nothing but zeros looks as if there were none.
@@ -318,6 +319,7 @@ class _Loader:
         mark = self.trust.mark
         self.scanned.append(segment)
         segment.size = 0
+        segment.has_full_index = False
         segment.max_timestamp_ms, segment.max_timestamp_offset = -1, segment.base_offset
         next_offset = segment.base_offset
         tear: _Tear | None = None

@@ -73,6 +73,7 @@ class Segment:
         "file",
         "first_timestamp_ms",
         "generation",
+        "has_full_index",
         "journal_key",
         "max_timestamp_ms",
         "max_timestamp_offset",
@@ -101,6 +102,7 @@ class Segment:
         self.offset_index = OffsetIndex(base_offset, index_bytes_max)
         self.time_index = TimeIndex(base_offset, index_bytes_max)
         self.bytes_since_index = 0
+        self.has_full_index = False
         # Kafka rolls by the timestamp of the first batch, or by creation where it has none.
         self.first_timestamp_ms = -1
         self.roll_jitter_ms = 0
@@ -136,6 +138,7 @@ class Segment:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp_ms, self.max_timestamp_offset)
             self.bytes_since_index = 0
+            self.has_full_index = self.offset_index.is_full or self.time_index.is_full
         self.bytes_since_index += size
         recent = self.recent_batches
         recent[base_offset] = position

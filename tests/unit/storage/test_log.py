@@ -427,3 +427,17 @@ def test_what_has_no_room_for_its_epochs_is_not_durable_before_a_later_round() -
     shelf.disk.run(shelf.disk.begin_boot(), lambda disk: flush_logs(disk, [later], None))
     assert shelf.log.on_flushed(later)
     assert shelf.disk.contents(f"{DIRECTORY}/leader-epoch-checkpoint").endswith(b"4 0\n")
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_full_index_is_full_after_a_restart(is_clean: bool) -> None:
+    config = CONFIG._replace(segment_bytes=1 << 30, segment_index_bytes=3 * 12)
+    shelf = Shelf(config=config._replace(index_interval_bytes=0))
+    for at in range(3):
+        shelf.append(batch(1, timestamps=(WALL_MS + at,)))
+    shelf.flush()
+    shelf.close()
+
+    shelf.load(Trust(is_clean=is_clean))
+
+    assert shelf.log.must_roll(batch(1), WALL_MS)
