@@ -62,7 +62,7 @@ class Connection:
         self.partial = bytearray()
         self.out: deque[Part] = deque()
         self.out_bytes = 0
-        # Bytes at the head of the slice that is next, of which a read ahead was made.
+        # Bytes at the head of the slice that is next, of which the page cache was asked.
         self.warm_bytes = 0
         self.received_bytes = 0
         self.sent_bytes = 0
@@ -284,6 +284,7 @@ class Connection:
         size = min(part.size, bytes_max)
         shell = self.shell
         if shell.disk.is_cached(part.segment.file, part.position, size):
+            self.warm_bytes = size
             return True
         self.is_warming = True
         shell.warm(self, part, size)
@@ -297,13 +298,13 @@ class Connection:
 
     def _send_slice(self, part: FileSlice, bytes_max: int) -> int:
         """The length was announced: a slice that cannot be sent whole ends the connection."""
-        size = min(part.size, self.warm_bytes or bytes_max)
+        size = min(part.size, self.warm_bytes, bytes_max)
         sent = os.sendfile(self.fd, part.segment.file.fileno(), part.position, size)
         if sent == 0:
             raise ConnectionAbortedError("a segment is shorter than announced")
         self.out_bytes -= sent
         self.sent_bytes += sent
-        self.warm_bytes = max(0, self.warm_bytes - sent)
+        self.warm_bytes -= sent
         part.position += sent
         part.size -= sent
         if part.size == 0:
