@@ -14,7 +14,7 @@ from ottla.config import TopicConfig
 from ottla.names import TopicPartition
 from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_header
 from ottla.records.kernel import batch_spans
-from ottla.storage.checkpoints import CorruptCheckpoint
+from ottla.storage.checkpoints import CorruptCheckpoint, write_atomic
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.durable import UNKNOWN_CRC, Mark
 from ottla.storage.epochs import UNDEFINED_EPOCH, LeaderEpochs
@@ -145,6 +145,9 @@ class _Loader:
         log.producers.map_end_offset = log.end_offset
         log.epochs.truncate_from_end(log.end_offset)
         log.epochs.truncate_from_start(log.start_offset)
+        if log.epochs.take_dirty():
+            # Before a mark covers the batches that brought them.
+            write_atomic(disk, f"{log.directory}/{EPOCHS_FILE}", log.epochs.encode())
         self._remove_strays()
         if snapshot_offset == log.end_offset and trust.is_clean and not self.scanned:
             log.left_clean_at = log.end_offset, log.active.base_offset

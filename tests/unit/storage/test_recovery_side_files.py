@@ -125,3 +125,16 @@ def test_snapshots_of_clean_stops_do_not_pile_up() -> None:
     assert names == sorted(dict.fromkeys((*shelf.log.base_offsets[1:], 20)))
     windows = [int(path[4:24]) for path in shelf.disk.paths() if path.endswith(WINDOW_SUFFIX)]
     assert windows == names
+
+
+def test_an_epoch_that_only_batches_tell_of_is_written_down_before_they_count_as_durable() -> None:
+    shelf = Shelf()
+    shelf.append(batch())
+    shelf.flush()
+    shelf.append(batch(), epoch=3)
+    shelf.disk.kill()
+
+    shelf.load(Trust(is_clean=False))
+
+    written = shelf.disk.durable_contents(f"{DIRECTORY}/{EPOCHS_FILE}")
+    assert written == b"0\n2\n0 0\n3 1\n"
