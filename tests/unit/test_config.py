@@ -22,6 +22,7 @@ from ottla.config import (
     topic_warnings,
     validate_topic_overrides,
 )
+from ottla.config_keys import OneOf
 from ottla.errors import ErrorCode, Refused
 
 RECORDED = Path(__file__).parent.parent / "recorded_configs"
@@ -84,8 +85,8 @@ def test_a_refusal_is_short_however_long_the_value_and_hides_secrets() -> None:
     with pytest.raises(Refused) as refused:
         validate_topic_overrides({"segment.bytes": "x" * 30_000})
     assert len(refused.value.why) < 300
-    secret = ConfigKey("a.secret", ConfigType.PASSWORD, None, BROKER_KEYS["process.roles"].valid)
-    with pytest.raises((Refused, AssertionError)) as hidden:
+    secret = ConfigKey("a.secret", ConfigType.PASSWORD, None, OneOf(("swordfish",)))
+    with pytest.raises(Refused) as hidden:
         parse_value(secret, "hunter2")
     assert "hunter2" not in str(hidden.value)
 
