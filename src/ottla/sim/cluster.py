@@ -24,7 +24,7 @@ from ottla.sim.world import NS_PER_S, World
 
 OK, CRASHED, STUCK, WRONG = 0, 10, 11, 12
 # Clients that have too little done when the time is over go on for so long.
-OVERTIME_NS = 5 * NS_PER_S
+OVERTIME_NS = 10 * NS_PER_S
 # Every pending operation is answered within this time of a healthy broker.
 SETTLE_NS = 25 * NS_PER_S
 ROT_RATE = 0.3
@@ -213,7 +213,7 @@ class Cluster:
         for _ in range(rng.choice((0, 0, 1, 2))):
             at_ns = rng.randint(NS_PER_S, self.run_ns - 3 * NS_PER_S)
             self.swarm.strike("clean_stop", self.machine.stop, at_ns)
-        for _ in range(rng.choice((0, 1, 3))):
+        for _ in range(rng.choice((0, 3, 8))):
             at_ns = rng.randint(NS_PER_S, self.run_ns)
             self.world.schedule(at_ns - self.world.now_ns, "page cache is wanted", self._evict)
 

@@ -28,8 +28,8 @@ class Mutant(NamedTuple):
     about: str
     # What stands in these places instead (`ottla.sim.knobs`).
     settings: Settings
-    # A seed from which on it was found soon; code that changes moves it.
-    hint: int = 1
+    # It shows in one seed of a hundred, not of ten.
+    is_rare: bool = False
 
 
 def _place(owner: Any, name: str) -> tuple[str, str]:
@@ -161,6 +161,7 @@ MUTANTS: dict[str, Mutant] = {
     "sync-again-and-trust": Mutant(
         "a failed sync is tried again, and its success believed",
         _around(Node, "flushed", _trust_second_sync),
+        is_rare=True,
     ),
     "cut-below-mark": Mutant(
         "rot is taken for a torn tail",
@@ -181,6 +182,7 @@ MUTANTS: dict[str, Mutant] = {
     "crc-unchecked-at-start": Mutant(
         "recovery believes a batch by its size",
         _around(recovery, "batch_spans", _accept_any_crc),
+        is_rare=True,
     ),
     "recovery-skipped": Mutant(
         "after a crash the files are believed as after a clean stop",
@@ -201,13 +203,16 @@ MUTANTS: dict[str, Mutant] = {
     "journal-of-any-topic": Mutant(
         "a replay writes into a later topic of the same name",
         _instead(journal, "_topic_id_of", lambda disk, directory: _AnyTopic()),
+        is_rare=True,
     ),
     "rolled-file-unsynced": Mutant(
         "a round syncs the newest segment and forgets those before it",
         _instead(shell, "flush_logs", _sync_active_only),
+        is_rare=True,
     ),
     "quorum-epoch-unsaved": Mutant(
         "an epoch is led before it is written down",
         _around(boot, "write_quorum_state", _write_first_epoch),
+        is_rare=True,
     ),
 }
