@@ -30,8 +30,8 @@ WAKE_UPS_PER_TURN_MAX: Final = 64
 SESSION_BYTES_MAX: Final = 64 << 20
 SESSION_PARTITION_BYTES: Final = 500
 
-# Of one request, before others are served: a search by time decodes a batch, a resource has hundreds
-# of rows.
+# Of one request, before others are served: a search by time decodes a batch, a resource has
+# hundreds of rows.
 SEARCHES_PER_TURN_MAX: Final = 4
 RESOURCES_PER_TURN_MAX: Final = 2
 
