@@ -54,7 +54,7 @@ from ottla.storage.checkpoints import (
 )
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.durable import MARKS_FILE, DurableMarks, WriteMarks
-from ottla.storage.journal import discard_journal, replay_journal
+from ottla.storage.journal import replay_journal
 from ottla.storage.log import Log
 from ottla.storage.partition_meta import (
     DELETE_SUFFIX,
@@ -139,12 +139,14 @@ class _Boot:
         return Booted(state, self.repairs)
 
     def _replay_journal(self) -> DiskFile | None:
-        if self.marks.are_void:
-            discard_journal(self.disk)
-            return None
-        journal_file, replayed = replay_journal(self.disk)
-        if replayed:
-            self.repairs.append(f"wrote {replayed} appends of the last run's journal into place")
+        journal_file, count = replay_journal(self.disk, is_clean=self.was_clean)
+        if count and self.was_clean:
+            self.repairs.append(
+                f"gave up {count} appends of our journal: another program has opened the directory "
+                f"since our crash, and stopped cleanly. After a crash Ottla must come first."
+            )
+        elif count:
+            self.repairs.append(f"wrote {count} appends of the last run's journal into place")
         return journal_file
 
     def _identify(self) -> Identity:

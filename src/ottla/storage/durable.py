@@ -60,8 +60,6 @@ class DurableMarks:
         self._recovery_points_crcs: tuple[int, ...] = (crc32c(recovery_points),)
         # Whether the directory was ours when the marks were read.
         self.are_known = False
-        # Somebody else wrote there since: nothing of ours says anything about it.
-        self.are_void = False
         # When what changed is to be written.
         self.due_ms: int | None = None
 
@@ -77,7 +75,6 @@ class DurableMarks:
             return marks
         if file.format == FORMAT:
             marks.are_known = marks._recovery_points_crcs[0] in file.recovery_points_crcs
-            marks.are_void = not marks.are_known
             marks._marks = file.marks if marks.are_known else {}
         return marks
 

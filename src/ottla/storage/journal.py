@@ -185,17 +185,12 @@ class _Entry(NamedTuple):
     data: bytes
 
 
-def discard_journal(disk: Disk) -> None:
-    """Somebody else has written to the logs since: its bytes would overwrite theirs."""
-    if disk.exists(JOURNAL_FILE):
-        disk.unlink(JOURNAL_FILE)
-        disk.sync_dir("")
-
-
-def replay_journal(disk: Disk) -> tuple[DiskFile | None, int]:
+def replay_journal(disk: Disk, *, is_clean: bool = False) -> tuple[DiskFile | None, int]:
     """Write what a crash left behind to where it belongs; the file to go on with, and how much.
 
-    Afterwards the journal is empty, durably.
+    Afterwards the journal is empty, durably. A clean stop of ours empties it before it says so:
+    where a clean directory has a journal with bytes in it, somebody else has written to the logs
+    since, and they are given up instead. Nothing less may decide that: they were acknowledged.
     """
     if not disk.exists(JOURNAL_FILE):
         return None, 0
@@ -206,6 +201,9 @@ def replay_journal(disk: Disk) -> tuple[DiskFile | None, int]:
         disk.unlink(JOURNAL_FILE)
         return None, 0
     entries = _live_entries(disk, file)
+    if is_clean:
+        empty_journal(disk, file)
+        return file, len(entries)
     owners: dict[str, Uuid | None] = {}
     targets: dict[str, DiskFile] = {}
     replayed = 0

@@ -19,9 +19,11 @@ from ottla.raft.directory import (
 )
 from ottla.sim.disk import PowerCut
 from ottla.storage.checkpoints import (
+    CLEAN_SHUTDOWN,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
 )
+from ottla.storage.durable import MARKS_FILE
 from ottla.storage.journal import JOURNAL_FILE
 from tests.unit.broker.harness import Harness, fetch_request, fetched, produced
 from tests.unit.broker.life import (
@@ -221,14 +223,35 @@ def test_the_journal_is_not_replayed_over_what_kafka_wrote_since() -> None:
     ours = life.disk.paths()
     life.disk.run(
         life.disk.begin_boot(),
-        lambda disk: disk.close(disk.open(RECOVERY_POINT_CHECKPOINT, create=True)),
+        lambda disk: disk.close(disk.open(CLEAN_SHUTDOWN, create=True)),
     )
-    life.disk.put(RECOVERY_POINT_CHECKPOINT, b"0\n1\na 0 0\n")
+    life.disk.put(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":13}')
 
     life.start()
 
     assert JOURNAL_FILE in ours
     assert life.disk.contents(path) == bytes(kafkas)
+
+
+@pytest.mark.parametrize("lost", [MARKS_FILE, RECOVERY_POINT_CHECKPOINT])
+def test_what_only_the_journal_has_survives_whatever_happened_to_other_side_files(
+    lost: str,
+) -> None:
+    """Marks that did not fit the recovery points once threw away acknowledged records."""
+    for seed in range(8):
+        life = Life(seed)
+        harness = life.start()
+        life.create("a")
+        harness.advance(61_000)
+        for _ in range(3):
+            life.produce("a")
+        life.disk.crash()
+        assert lost in life.disk.paths()
+        life.disk.put(lost, b"0\n0\n")
+
+        life.start()
+
+        life.check()
 
 
 # Identity

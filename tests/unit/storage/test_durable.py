@@ -86,7 +86,7 @@ def test_marks_hold_on_either_side_of_a_write_of_the_recovery_points(found: byte
 def test_marks_are_void_when_somebody_else_wrote_the_recovery_points() -> None:
     marks = DurableMarks.load(marks_of(ticket(), b"ours").encode(), b"theirs")
 
-    assert marks.are_void
+    assert not marks.are_known
     assert marks.of(DIRECTORY, TOPIC_ID) is None
     # From now on they are ours again.
     marks.on_flushed(ticket(), START)
@@ -102,7 +102,6 @@ def test_a_damaged_file_holds_no_marks() -> None:
         for damaged in (bytes(flipped), data[:at]):
             marks = DurableMarks.load(damaged, b"")
             assert not marks.are_known
-            assert not marks.are_void
             assert marks.of(DIRECTORY, TOPIC_ID) is None
 
 
