@@ -123,6 +123,8 @@ class _Loader:
         self.known_epochs = LeaderEpochs()
         self.scanned: list[Segment] = []
         self.has_met_mark = False
+        # From which position on a segment may be in the page cache alone.
+        self.unsure: list[tuple[Segment, int]] = []
 
     def load(self) -> bool:
         """False where it has to begin again, because the files are others now."""
@@ -145,6 +147,8 @@ class _Loader:
         log.producers.map_end_offset = log.end_offset
         log.epochs.truncate_from_end(log.end_offset)
         log.epochs.truncate_from_start(log.start_offset)
+        for segment, position in () if trust.is_clean else self.unsure:
+            self._write_again(segment, position)
         if log.epochs.take_dirty():
             # Before a mark covers the batches that brought them.
             write_atomic(disk, f"{log.directory}/{EPOCHS_FILE}", log.epochs.encode())
@@ -325,6 +329,8 @@ class _Loader:
         segment.has_full_index = False
         segment.max_timestamp_ms, segment.max_timestamp_offset = -1, segment.base_offset
         next_offset = segment.base_offset
+        if mark is None or next_offset >= mark.offset:
+            self.unsure.append((segment, 0))
         tear: _Tear | None = None
         index_bytes_max = log.config.segment_index_bytes
         segment.offset_index = OffsetIndex(segment.base_offset, index_bytes_max)
@@ -344,6 +350,7 @@ class _Loader:
                 log.last_batch_crc = header.crc
                 if mark is not None and next_offset == mark.offset:
                     self.has_met_mark = True
+                    self.unsure.append((segment, position + header.size))
                     if mark.crc not in (UNKNOWN_CRC, header.crc):
                         self._stop(header.base_offset, "another batch stands where it was")
                 if header.partition_leader_epoch > log.epochs.latest_epoch:
@@ -353,6 +360,18 @@ class _Loader:
             tear = _Tear(damage.position, next_offset, damage.why)
         log.end_offset = next_offset
         return tear
+
+    def _write_again(self, segment: Segment, position: int) -> None:
+        """After a sync that failed the page cache shows what the device never got, as clean.
+
+        A process that starts then reads it, and syncs in vain: only what is written is synced.
+        """
+        disk = self.disk
+        while position < segment.size:
+            size = min(SCAN_BYTES, segment.size - position)
+            data = disk.read_blocking(segment.file, position, size)
+            disk.append(segment.file, position, (data,))
+            position += size
 
     def _note_producer(self, header: BatchHeader) -> None:
         log = self.log

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ottla.errors import DiskError
 from ottla.sim.disk import PowerCut
 from ottla.storage.durable import DurableMarks
 from ottla.storage.index import OffsetIndex, TimeIndex
@@ -451,3 +452,24 @@ def test_epochs_that_the_checkpoint_does_not_reach_are_no_damage() -> None:
     shelf.load(trust)
 
     assert shelf.log.end_offset == shelf.kept[-1].last_offset + 1
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_what_a_failed_sync_left_in_the_page_cache_is_written_again_before_it_counts(
+    seed: int,
+) -> None:
+    shelf = Shelf(seed)
+    shelf.append(batch())
+    shelf.flush()
+    shelf.append(batch(3))
+    shelf.disk.faults.sync_error = 1.0
+    with pytest.raises(DiskError):
+        shelf.flush()
+    shelf.disk.faults.sync_error = 0.0
+    shelf.disk.kill()
+
+    shelf.load(Trust(is_clean=False))
+    shelf.disk.crash()
+    shelf.load(Trust(is_clean=False))
+
+    assert shelf.log.end_offset == 4
