@@ -59,6 +59,9 @@ class NodeWatch:
 
     def read_contents(self) -> None:
         """Every batch below the high watermark: none is ever another one."""
+        if self._node.is_storage_offline:
+            # After a failed sync the journal may be the only one to have some of them.
+            return
         for topic in self._node.hosting.topics_by_id.values():
             for partition in topic.partitions.values():
                 self._read_log(self._key(partition), partition)
