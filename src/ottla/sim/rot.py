@@ -15,7 +15,9 @@ from ottla.storage.durable import MARKS_FILE, DurableMarks
 from ottla.storage.segment import LOG_SUFFIX
 
 # What an honest broker may leave of a damaged log: nothing, or all of it.
-EXCUSED = dict.fromkeys(("unseen", "lost-write", "lost-read", "hole", "damaged", "reused-offset"))
+EXCUSED = dict.fromkeys(
+    ("unseen", "lost-write", "moved-write", "lost-read", "hole", "damaged", "reused-offset")
+)
 
 # No checksum covers a batch's base offset. In a segment that recovery need not read nobody can tell
 # that it changed, here as in Kafka.
