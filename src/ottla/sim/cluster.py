@@ -17,7 +17,7 @@ from ottla.sim.knobs import Settings, draw_knobs, turned
 from ottla.sim.machine import Machine
 from ottla.sim.network import SimNetwork
 from ottla.sim.rot import EXCUSED, rot_a_batch
-from ottla.sim.swarm import OPERATIONS_MIN, Shape, Swarm, draw_plan, vacuous
+from ottla.sim.swarm import FAULTS_MIN, OPERATIONS_MIN, Shape, Swarm, draw_plan, vacuous
 from ottla.sim.tap import WireTap
 from ottla.sim.trace import Trace
 from ottla.sim.workload import Asking, Consuming, Load, Producers, fetch_settings
@@ -133,6 +133,12 @@ class Cluster:
         # A walk over many pages that go cold behind it at random would never end.
         self.disk.faults.would_block = 0.0
         world.run_while(lambda: load.operations < OPERATIONS_MIN, OVERTIME_NS)
+        for _ in range(FAULTS_MIN):
+            # Whatever was planned may have found the broker down already.
+            if world.ledger.fault_count < FAULTS_MIN and self.machine.is_running:
+                world.fault("kill")
+                self.machine.kill()
+                world.run_for(NS_PER_S)
         load.is_stopping = True
         if not world.run_while(lambda: not self._is_idle(), SETTLE_NS):
             self.verdict.stuck += self._who_waits()

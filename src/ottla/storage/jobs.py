@@ -128,10 +128,18 @@ class CreateLogs:
     logs: tuple[CreateLog, ...]
 
     def run(self, disk: Disk) -> list[DiskFile]:
-        if len(self.logs) < SYNCED_ONE_BY_ONE_MAX:
-            return [log.run(disk) for log in self.logs]
-        files = [log.make(disk, sync=False) for log in self.logs]
-        disk.sync_all()
+        is_alone = len(self.logs) < SYNCED_ONE_BY_ONE_MAX
+        files: list[DiskFile] = []
+        try:
+            for log in self.logs:
+                files.append(log.run(disk) if is_alone else log.make(disk, sync=False))
+            if not is_alone:
+                disk.sync_all()
+        except DiskError:
+            # On a full disk all are made again, and again, until there is room.
+            for file in files:
+                disk.close(file)
+            raise
         return files
 
 

@@ -80,6 +80,17 @@ def test_logs_that_are_made_together_are_all_durable_in_the_end(count: int) -> N
             assert disk.contents(f"{log.directory}/00000000000000000000.log") == b""
 
 
+@pytest.mark.parametrize("count", [3, 20])
+def test_logs_that_found_no_room_leave_no_file_open(count: int) -> None:
+    disk = SimDisk(World(1))
+    disk.fill(count)
+
+    with pytest.raises(DiskError):
+        run(disk, CreateLogs(tuple(CreateLog(f"t-{at}", b"m") for at in range(2 * count))).run)
+
+    assert disk.open_paths() == []
+
+
 def test_what_is_gone_already_need_not_be_removed() -> None:
     disk = SimDisk(World(1))
     run(disk, RenameLog("t-0", "t-0.x-delete").run)
