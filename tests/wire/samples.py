@@ -36,6 +36,14 @@ def samples(count: int) -> list[Sample]:
     ]
 
 
+def wide_samples(count: int) -> list[Sample]:
+    """Each worth compressing in a batch of its own: clients leave one plain that would grow."""
+    return [
+        sample._replace(value=b"%d" % number + b" and more of it" * 20)
+        for number, sample in enumerate(filled_samples(count))
+    ]
+
+
 def filled_samples(count: int) -> list[Sample]:
     """For clients that write no record with neither key nor value, and no header without one."""
     return [

@@ -12,7 +12,15 @@ from aiokafka.errors import OffsetOutOfRangeError, TopicAlreadyExistsError
 from aiokafka.structs import OffsetAndTimestamp
 
 from ottla.testing import Broker
-from tests.wire.samples import CODECS, FIRST_MS, PATIENCE_S, Sample, batches, filled_samples
+from tests.wire.samples import (
+    CODECS,
+    FIRST_MS,
+    PATIENCE_S,
+    Sample,
+    batches,
+    filled_samples,
+    wide_samples,
+)
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -113,7 +121,7 @@ def test_records_without_acknowledgement_arrive(broker: Broker, topic: str) -> N
 def test_each_codec_is_kept_and_read(broker: Broker, topic: str, codec: str) -> None:
     async def work() -> None:
         await create(broker, topic)
-        given = filled_samples(300)
+        given = wide_samples(300)
         kind = None if codec == "none" else codec
         await produce(broker, topic, given, compression_type=kind, linger_ms=50)
         async with consumer_at(broker, topic, 0) as consumer:

@@ -22,7 +22,7 @@ from tests.wire.librdkafka import (
     read,
     read_from,
 )
-from tests.wire.samples import CODECS, FIRST_MS, PATIENCE_S, batches, samples
+from tests.wire.samples import CODECS, FIRST_MS, PATIENCE_S, batches, samples, wide_samples
 
 SET_FOR_THE_TOPIC = 1
 DEFAULT = 5
@@ -50,7 +50,7 @@ def test_records_without_acknowledgement_arrive(broker: Broker, topic: str) -> N
 @pytest.mark.parametrize("codec", CODECS)
 def test_each_codec_is_kept_and_read(broker: Broker, topic: str, codec: str) -> None:
     create(broker, topic)
-    given = samples(500)
+    given = wide_samples(500)
     produce(broker, topic, given, compression_type=codec, linger_ms=50)
     assert [as_sample(message) for message in read_from(broker, topic, 0, 500)] == given
     # A client that misses what a codec needs falls back to none without a word.

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from ottla.testing import Broker
-from tests.wire.samples import CODECS, FIRST_MS, PATIENCE_S, Sample, batches, filled_samples
+from tests.wire.samples import (
+    CODECS,
+    FIRST_MS,
+    PATIENCE_S,
+    Sample,
+    batches,
+    filled_samples,
+    wide_samples,
+)
 
 with warnings.catch_warnings():
     # It reads its own files in a way that Python would rather have it leave.
@@ -111,7 +119,7 @@ def test_each_codec_is_kept_and_read(broker: Broker, topic: str, codec: str) -> 
     if codec == "snappy" and not has_snappy():
         pytest.skip("kafka-python needs the package python-snappy for this codec")
     create(broker, topic)
-    given = filled_samples(300)
+    given = wide_samples(300)
     kind = None if codec == "none" else codec
     produce(broker, topic, given, compression_type=kind, linger_ms=50)
     with consumer_of(broker) as consumer:
