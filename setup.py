@@ -9,14 +9,15 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-SOURCE = "src/ottla/records/_kernel.pyx"
+FOLDER = Path("src/ottla/records")
 
 
 def kernel() -> list[Extension]:
-    if not Path(SOURCE).exists():
-        return []
-    wanted = Extension("ottla.records._kernel", [SOURCE], extra_compile_args=["-O3"])
-    built = cythonize([wanted], language_level=3, build_dir="build")
+    wanted = [
+        Extension(f"ottla.records.{source.stem}", [str(source)], extra_compile_args=["-O3"])
+        for source in sorted(FOLDER.glob("*.pyx"))
+    ]
+    built = cythonize(wanted, language_level=3, build_dir="build")
     for extension in built:
         extension.optional = True  # cythonize makes a new object and forgets this
     return list(built)

@@ -5,14 +5,14 @@ Bytes are read through plain pointers, never behind the `end` that each reader i
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, getenv, realloc
-from libc.string cimport memcpy
+from libc.stdlib cimport getenv
 
 import crc32c
 
 from ottla.records import rules as _rules
+from ottla.records._encode import encode_records
 from ottla.records.batch import BatchHeader, CorruptBatch, Record
 from ottla.records.rules import Finding, RecordError, Validated
 
@@ -530,70 +530,40 @@ def decode_records(
     return records
 
 
-cdef struct Out:
-    uint8_t *start
-    Py_ssize_t size, capacity
-
-
-cdef int put(Out *out, const void *data, Py_ssize_t size) except -1:
-    cdef void *start
-    if out.capacity - out.size < size:
-        start = realloc(out.start, 2 * out.capacity + size)
-        if start == NULL:
-            raise MemoryError
-        out.start = <uint8_t *> start
-        out.capacity = 2 * out.capacity + size
-    memcpy(out.start + out.size, data, size)
-    out.size += size
-    return 0
-
-
-cdef int put_varint(Out *out, int64_t value) except -1:
-    cdef uint64_t raw = (<uint64_t> value << 1) ^ <uint64_t> (value >> 63)
-    cdef uint8_t digits[10]
-    cdef int count = 0
-    while raw > 0x7F:
-        digits[count] = <uint8_t> (raw & 0x7F | 0x80)
-        count += 1
-        raw >>= 7
-    digits[count] = <uint8_t> raw
-    return put(out, digits, count + 1)
-
-
-cdef int put_field(Out *out, object field) except -1:
-    if field is None:
-        return put_varint(out, -1)
-    if not isinstance(field, bytes):
-        raise TypeError(f"{type(field).__name__} instead of bytes")
-    put_varint(out, PyBytes_GET_SIZE(field))
-    return put(out, PyBytes_AS_STRING(field), PyBytes_GET_SIZE(field))
-
-
-cdef int put_body(Out *body, Py_ssize_t index, object record, int64_t base_timestamp) except -1:
-    _, timestamp, key, value, headers = record
-    body.size = 0
-    put(body, b"\0", 1)
-    put_varint(body, subtract(timestamp, base_timestamp))
-    put_varint(body, index)
-    put_field(body, key)
-    put_field(body, value)
-    put_varint(body, len(headers))
-    for name, content in headers:
-        put_field(body, (<str?> name).encode("utf-8", "surrogateescape"))
-        put_field(body, content)
-    return 0
-
-
-def encode_records(records, int64_t base_timestamp):
-    cdef Out out = Out(NULL, 0, 0), body = Out(NULL, 0, 0)
-    cdef Py_ssize_t index = 0
+def find_record(
+    data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t record_count,
+    int64_t base_offset, int64_t base_timestamp, append_timestamp,
+    int64_t offset_min, int64_t timestamp_min,
+):
+    cdef Py_buffer view
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef const uint8_t *record_end
+    cdef bint has_append_time = append_timestamp is not None
+    cdef int64_t timestamp = append_timestamp if has_append_time else 0
+    cdef int64_t delta, offset
+    cdef int32_t offset_delta
+    cdef Py_ssize_t index
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        for record in records:
-            put_body(&body, index, record, base_timestamp)
-            put_varint(&out, body.size)
-            put(&out, body.start, body.size)
-            index += 1
-        return PyBytes_FromStringAndSize(<const char *> out.start, out.size)
+        assert 0 <= start <= end <= view.len
+        at = <const uint8_t *> view.buf + start
+        stop = <const uint8_t *> view.buf + end
+        for index in range(record_count):
+            if (
+                read_start(&at, stop, &record_end)
+                or read_varlong(&at, record_end, &delta)
+                or read_varint(&at, record_end, &offset_delta)
+            ):
+                raise CorruptBatch(f"record {index} does not fit its bounds")
+            at = record_end
+            offset = add(base_offset, offset_delta)
+            if not has_append_time:
+                timestamp = add(base_timestamp, delta)
+            if timestamp >= timestamp_min and offset >= offset_min:
+                return offset, timestamp
+        if at != stop:
+            raise CorruptBatch(f"bytes are left behind {record_count} records")
     finally:
-        free(out.start)
-        free(body.start)
+        PyBuffer_Release(&view)
+    return None

@@ -27,4 +27,5 @@ check_produced = implementation.check_produced
 decode_records = implementation.decode_records
 encode_records = implementation.encode_records
 find_batch = implementation.find_batch
+find_record = implementation.find_record
 scan_records = implementation.scan_records

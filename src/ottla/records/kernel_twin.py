@@ -367,6 +367,44 @@ def decode_records(
     return records
 
 
+def find_record(
+    data: Buffer,
+    start: int,
+    end: int,
+    record_count: int,
+    base_offset: int,
+    base_timestamp: int,
+    append_timestamp: int | None,
+    offset_min: int,
+    timestamp_min: int,
+) -> tuple[int, int] | None:
+    """(offset, timestamp) of the first record in data[start:end] that reaches both bounds.
+
+    Only what leads from record to record is read, and nothing behind the one that is found.
+    """
+    at = start
+    for index in range(record_count):
+        try:
+            size, at = _varint(data, at, end, 5)
+            if not 0 < size <= end - at:
+                raise _Bad
+            record_end = at + size
+            delta, at = _varint(data, at + 1, record_end, 10)
+            offset_delta, at = _varint(data, at, record_end, 5)
+        except _Bad:
+            raise CorruptBatch(f"record {index} does not fit its bounds") from None
+        at = record_end
+        timestamp = append_timestamp
+        if timestamp is None:
+            timestamp = _int64(base_timestamp + delta)
+        offset = _int64(base_offset + offset_delta)
+        if timestamp >= timestamp_min and offset >= offset_min:
+            return offset, timestamp
+    if at != end:
+        raise CorruptBatch(f"bytes are left behind {record_count} records")
+    return None
+
+
 def _put_varint(out: bytearray, value: int) -> None:
     raw = (value << 1) ^ (value >> 63)
     while raw > 0x7F:

@@ -27,9 +27,16 @@ from ottla.records.batch import (
     seal,
 )
 from ottla.records.compress import Codec, compress, decompress
-from ottla.records.kernel import decode_records, encode_records
+from ottla.records.kernel import decode_records, encode_records, find_record
 
-__all__ = ["FetchedBatch", "Record", "decode_batch", "decode_fetched", "encode_batch"]
+__all__ = [
+    "FetchedBatch",
+    "Record",
+    "decode_batch",
+    "decode_fetched",
+    "encode_batch",
+    "find_in_batch",
+]
 
 # What a reader lets one batch grow to: four times what the largest sensible topic limit allows.
 DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
@@ -113,7 +120,38 @@ def decode_fetched(
     return batches
 
 
+def find_in_batch(
+    buffer: Buffer,
+    offset_min: int,
+    timestamp_min: int,
+    *,
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+) -> tuple[int, int] | None:
+    """Offset and timestamp of the first record of the batch that reaches both bounds.
+
+    Nothing is built of the others: a batch may hold 100,000. Raises as `decode_batch` does.
+    """
+    records = _open(buffer, 0, read_header(buffer), bytes_max)
+    return find_record(*records, offset_min, timestamp_min)
+
+
+class _Records(NamedTuple):
+    """What the kernel wants to know of a batch to read its records."""
+
+    data: Buffer
+    start: int
+    end: int
+    record_count: int
+    base_offset: int
+    base_timestamp: int
+    append_timestamp: int | None
+
+
 def _decode(buffer: Buffer, at: int, header: BatchHeader, bytes_max: int) -> list[Record]:
+    return decode_records(*_open(buffer, at, header, bytes_max))
+
+
+def _open(buffer: Buffer, at: int, header: BatchHeader, bytes_max: int) -> _Records:
     end = at + header.size
     if end > len(buffer):
         raise CorruptBatch(f"the batch has {header.size} bytes, {len(buffer) - at} are there")
@@ -124,7 +162,7 @@ def _decode(buffer: Buffer, at: int, header: BatchHeader, bytes_max: int) -> lis
         buffer = decompress(header.codec, memoryview(buffer)[start:end], bytes_max)
         start, end = 0, len(buffer)
     has_append_time = header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    return decode_records(
+    return _Records(
         buffer,
         start,
         end,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, Record, read_header
+from ottla.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, read_header
 from ottla.records.compress import TooLarge
-from ottla.records.record import decode_batch
+from ottla.records.record import find_in_batch
 from ottla.storage.log import Log
 from ottla.storage.segment import WARM_BYTES, Segment, WouldBlock
 
@@ -25,11 +25,9 @@ def first_at_or_after(log: Log, timestamp_ms: int) -> TimedOffset | None:
         for header, position in _headers(log, segment, begin):
             if header.max_timestamp < timestamp_ms:
                 continue
-            for record in _records(log, segment, header, position):
-                if record.timestamp_ms >= timestamp_ms and record.offset >= log.start_offset:
-                    return TimedOffset(
-                        record.timestamp_ms, record.offset, header.partition_leader_epoch
-                    )
+            found = _find(log, segment, header, position, log.start_offset, timestamp_ms)
+            if found is not None:
+                return found
     return None
 
 
@@ -58,9 +56,9 @@ def newest(log: Log) -> TimedOffset | None:
     for header, position in _headers(log, segment, segment.max_timestamp_offset):
         if header.max_timestamp != largest_ms:
             continue
-        for record in _records(log, segment, header, position):
-            if record.timestamp_ms == largest_ms:
-                return TimedOffset(largest_ms, record.offset, header.partition_leader_epoch)
+        found = _find(log, segment, header, position, header.base_offset, largest_ms)
+        if found is not None:
+            return found
     return None
 
 
@@ -73,11 +71,24 @@ def _headers(log: Log, segment: Segment, offset: int) -> Iterator[tuple[BatchHea
         position += header.size
 
 
-def _records(log: Log, segment: Segment, header: BatchHeader, position: int) -> list[Record]:
+def _find(
+    log: Log,
+    segment: Segment,
+    header: BatchHeader,
+    position: int,
+    offset_min: int,
+    timestamp_min_ms: int,
+) -> TimedOffset | None:
+    """The first record of the batch at `position` that reaches both bounds."""
+    batch = _read(log, segment, position, header.size)
     try:
-        return decode_batch(_read(log, segment, position, header.size))
+        found = find_in_batch(batch, offset_min, timestamp_min_ms)
     except TooLarge as error:
         raise CorruptBatch(f"{segment.file.path}: a batch of {error}, decompressed") from error
+    if found is None:
+        return None
+    offset, timestamp_ms = found
+    return TimedOffset(timestamp_ms, offset, header.partition_leader_epoch)
 
 
 def _read(log: Log, segment: Segment, position: int, size: int) -> bytes:

@@ -93,6 +93,8 @@ def test_both_scan_and_decode_hostile_records_alike() -> None:
         rules = random_rules(source)
         agree("scan_records", data, start, len(data), count, base, append_ms, rules, WALL_MS)
         agree("decode_records", data, start, len(data), count, base, base, append_ms)
+        bounds = source.choice((0, base, LONG_MAX)), source.choice((-1, base, WALL_MS, LONG_MAX))
+        agree("find_record", data, start, len(data), count, base, base, append_ms, *bounds)
 
 
 @needs_both
@@ -103,6 +105,7 @@ def test_both_read_any_bytes_as_records_alike(
     rules = ProduceRules(100, timestamp_before_max_ms=5, timestamp_after_max_ms=5)
     agree("scan_records", data, 0, len(data), count, base, None, rules, wall_ms)
     agree("decode_records", data, 0, len(data), count, base, base, None)
+    agree("find_record", data, 0, len(data), count, base, base, None, base, wall_ms)
     agree("find_batch", data, base)
     agree("batch_spans", data)
 
@@ -143,6 +146,39 @@ def test_both_encode_records_alike(records: Sequence[Record], base: int) -> None
         each._replace(offset=100 + index, headers=list(each.headers))
         for index, each in enumerate(records)
     ]
+
+
+@needs_both
+@given(
+    times=st.lists(st.integers(-1, 6), max_size=8),
+    append_ms=st.none() | st.integers(-1, 6),
+    offset_min=st.integers(98, 109),
+    timestamp_min=st.integers(-2, 7),
+)
+def test_both_find_the_record_that_a_list_of_them_would_give(
+    times: list[int], append_ms: int | None, offset_min: int, timestamp_min: int
+) -> None:
+    data = kernel_twin.encode_records([record(timestamp_ms=time) for time in times], 3)
+    where = (data, 0, len(data), len(times), 100, 3, append_ms)
+
+    found = agree("find_record", *where, offset_min, timestamp_min)
+
+    reaching = (
+        (each.offset, each.timestamp_ms)
+        for each in kernel_twin.decode_records(*where)
+        if each.offset >= offset_min and each.timestamp_ms >= timestamp_min
+    )
+    assert found == next(reaching, None)
+
+
+@pytest.mark.parametrize("which", KERNELS)
+def test_what_stands_behind_the_record_that_is_found_is_not_read(which: ModuleType) -> None:
+    data = which.encode_records([record()], WALL_MS) + b"no record"
+    assert which.find_record(data, 0, len(data), 2, 7, WALL_MS, None, 0, WALL_MS) == (7, WALL_MS)
+    with pytest.raises(CorruptBatch):
+        which.find_record(data, 0, len(data), 2, 7, WALL_MS, None, 0, WALL_MS + 1)
+    with pytest.raises(CorruptBatch):
+        which.find_record(data, 0, len(data), 1, 7, WALL_MS, None, 0, WALL_MS + 1)
 
 
 @pytest.mark.parametrize("which", KERNELS)

@@ -9,7 +9,7 @@ import pytest
 
 from ottla.records.batch import HEADER_BYTES, CorruptBatch, Record, check_crc, read_header
 from ottla.records.compress import Codec, TooLarge, decompress
-from ottla.records.record import decode_batch, decode_fetched, encode_batch
+from ottla.records.record import decode_batch, decode_fetched, encode_batch, find_in_batch
 from tests.unit.records.batches import WALL_MS, patched, record, resealed
 from tests.unit.records.recorded import bytes_of, operations, word_of
 
@@ -187,3 +187,29 @@ def test_an_empty_batch_that_compaction_kept_has_no_records() -> None:
     batch = patched(encode_batch([record()])[:HEADER_BYTES], batch_length=49, record_count=0)
     assert check_crc(batch, 0, len(batch))
     assert decode_batch(batch) == []
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_record_of_a_batch_is_found_by_its_time_and_offset(codec: Codec) -> None:
+    batch = encode_batch(RECORDS, base_offset=40, codec=codec)
+    assert find_in_batch(batch, 40, WALL_MS) == (40, WALL_MS)
+    assert find_in_batch(batch, 40, WALL_MS + 1) == (41, WALL_MS + 1500)
+    assert find_in_batch(batch, 42, 0) == (42, WALL_MS - 70_000)
+    assert find_in_batch(batch, 42, WALL_MS) is None
+
+
+def test_records_of_a_batch_that_got_its_time_from_the_log_are_all_as_old() -> None:
+    batch = encode_batch(RECORDS, log_append_time_ms=WALL_MS + 5)
+    assert find_in_batch(batch, 1, WALL_MS + 5) == (1, WALL_MS + 5)
+    assert find_in_batch(batch, 0, WALL_MS + 6) is None
+
+
+def test_a_search_reads_no_rotten_batch_and_inflates_none_without_a_bound() -> None:
+    batch = bytearray(encode_batch([record(value=bytes(5000))], codec=Codec.LZ4))
+    with pytest.raises(TooLarge):
+        find_in_batch(batch, 0, 0, bytes_max=4999)
+    with pytest.raises(CorruptBatch):
+        find_in_batch(batch[:-1], 0, 0)
+    batch[-1] ^= 1
+    with pytest.raises(CorruptBatch):
+        find_in_batch(batch, 0, 0)
