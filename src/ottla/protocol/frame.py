@@ -5,6 +5,7 @@ import struct
 import msgspec
 
 from ottla.errors import Malformed
+from ottla.limits import REQUEST_BYTES_MAX
 from ottla.protocol.apis import API
 from ottla.protocol.facts import Part
 from ottla.protocol.primitives import skip_tags
@@ -13,7 +14,13 @@ SIZE_BYTES = 4
 FRAME_BYTES_MAX = 104_857_600
 """Kafka's `socket.request.max.bytes`."""
 
-_FIRST_FLEXIBLE = {key: info.first_flexible for key, info in API.items()}
+PRODUCE = 0
+
+# From which version on the header is flexible, and how much a whole frame may hold.
+_HEADERS = {
+    key: (info.first_flexible, FRAME_BYTES_MAX if key == PRODUCE else REQUEST_BYTES_MAX)
+    for key, info in API.items()
+}
 _unpack_size = struct.Struct(">i").unpack_from
 _unpack_header = struct.Struct(">hhih").unpack_from
 _pack_header = (struct.Struct(">ii").pack, struct.Struct(">iix").pack)
@@ -40,12 +47,17 @@ def frame_size(view: memoryview, at: int, frame_bytes_max: int = FRAME_BYTES_MAX
 
 
 def parse_request_header(view: memoryview) -> RequestHeader:
-    """The API's version need not be one that we know: its header can be read all the same."""
+    """Of a whole frame. Its version need not be one that we know: the header can be read all the
+    same."""
     try:
         api_key, api_version, correlation_id, length = _unpack_header(view, 0)
-        first_flexible = _FIRST_FLEXIBLE.get(api_key)
-        if first_flexible is None:
+        known = _HEADERS.get(api_key)
+        if known is None:
             raise Malformed(f"API key {api_key}")
+        first_flexible, bytes_max = known
+        if len(view) > bytes_max:
+            name = API[api_key].name
+            raise Malformed(f"{name} of {len(view)} bytes, where {bytes_max} are allowed")
         at = _HEADER_BYTES
         client_id = ""
         if length > 0:

@@ -7,6 +7,7 @@ import pytest
 
 from ottla.api.table import SERVED, route_of
 from ottla.errors import ErrorCode, Malformed
+from ottla.limits import REQUEST_BYTES_MAX
 from ottla.protocol.apis import request_type, response_type
 from ottla.protocol.facts import Message, version_range
 from ottla.protocol.schema.api_versions import (
@@ -54,6 +55,13 @@ def test_what_is_not_in_the_table_closes_the_connection(
     client.send_frame(key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True))
     client.harness.settle()
     assert client.closed_why is not None
+
+
+def test_a_request_that_would_take_seconds_to_read_closes_its_connection(client: Client) -> None:
+    header = bytes.fromhex("0003 0008 00000001 ffff")
+    client.send_frame(header + bytes(REQUEST_BYTES_MAX))
+    client.harness.settle()
+    assert client.closed_why == "Metadata of 8388618 bytes, where 8388608 are allowed"
 
 
 def test_the_answer_is_the_table_and_the_features(harness: Harness, client: Client) -> None:

@@ -1,19 +1,31 @@
 """Frames and the headers in them."""
 
 import random
+from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from ottla.errors import Malformed
+from ottla.limits import REQUEST_BYTES_MAX
+from ottla.protocol.apis import API
 from ottla.protocol.compile import encode
 from ottla.protocol.facts import Part
 from ottla.protocol.frame import (
+    FRAME_BYTES_MAX,
     RequestHeader,
     encode_response,
     frame_size,
     parse_request_header,
 )
 from ottla.protocol.schema import headers
+from ottla.protocol.schema.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from ottla.protocol.schema.fetch import FetchPartition, FetchRequest, FetchTopic
+from ottla.protocol.schema.metadata import MetadataRequest, MetadataRequestTopic
 from tools.kafka_schema_samples import mutated
 
 
@@ -75,6 +87,52 @@ def test_mutated_headers_are_read_or_malformed() -> None:
             assert parse_request_header(memoryview(data)).body_at <= len(data)
         except Malformed:
             continue
+
+
+def frame_of(api_key: int, size: int) -> memoryview:
+    return memoryview(encode(headers.RequestHeader(api_key, 3, 9, "c"), 1).ljust(size, b"\0"))
+
+
+@pytest.mark.parametrize("api_key", [key for key in API if key != 0])
+def test_no_request_but_produce_may_be_so_large_that_reading_it_stops_the_loop(
+    api_key: int,
+) -> None:
+    assert parse_request_header(frame_of(api_key, REQUEST_BYTES_MAX)).api_key == api_key
+    with pytest.raises(Malformed, match=f"{API[api_key].name} of 8388609 bytes, where 8388608 are"):
+        parse_request_header(frame_of(api_key, REQUEST_BYTES_MAX + 1))
+
+
+def test_produce_carries_what_a_frame_may_carry() -> None:
+    assert parse_request_header(frame_of(0, FRAME_BYTES_MAX)).api_key == 0
+
+
+NAME = "a-topic-of-an-ordinary-length-with-a-number-%07d-and-a-suffix"
+
+
+def large_metadata() -> msgspec.Struct:
+    topics = [MetadataRequestTopic(bytes(16), NAME % index) for index in range(100_000)]
+    return MetadataRequest(topics)
+
+
+def large_fetch() -> msgspec.Struct:
+    return FetchRequest(
+        topics=[FetchTopic(topic_id=bytes(16), partitions=[FetchPartition()])] * 100_000
+    )
+
+
+def large_creation() -> msgspec.Struct:
+    configs = [CreatableTopicConfig(f"a.config.key.of.{index}", "a value") for index in range(6)]
+    topics = [CreatableTopic(NAME % index, 1, 3, [], configs) for index in range(30_000)]
+    return CreateTopicsRequest(topics)
+
+
+@pytest.mark.parametrize(
+    ("make", "version"), [(large_metadata, 13), (large_fetch, 18), (large_creation, 7)]
+)
+def test_requests_of_the_largest_clusters_are_no_larger(
+    make: Callable[[], msgspec.Struct], version: int
+) -> None:
+    assert len(encode(make(), version)) < REQUEST_BYTES_MAX - 1000
 
 
 @pytest.mark.parametrize(
