@@ -38,14 +38,13 @@ class Acks:
 
     def on_durable(self, answer: PartitionProduceResponse, now: Now) -> None:
         answer.error_code = 0
-        self._settle()
+        self.pending -= 1
+        if self.pending == 0 and self.response is not None:
+            self.waits.complete(self, self.response)
 
     def on_lost(self, answer: PartitionProduceResponse, code: ErrorCode, now: Now) -> None:
         """The log that held the record is gone before the record was durable."""
         answer.error_code = code
-        self._settle()
-
-    def _settle(self) -> None:
         self.pending -= 1
         if self.pending == 0 and self.response is not None:
             self.waits.complete(self, self.response)
@@ -62,12 +61,16 @@ class AckWaits:
         self._timers = timers
         self._answer = answer
         self._queues: dict[int, deque[Acks]] = {}
+        # Nearly every request has the same: what was asked last, and what that became.
+        self._asked_ms = self._rounded_ms = 0
 
     def __len__(self) -> int:
         return sum(len(queue) for queue in self._queues.values())
 
     def add(self, acks: Acks, response: ProduceResponse, timeout_ms: int, now: Now) -> None:
-        timeout_ms = round_up(timeout_ms)
+        if timeout_ms != self._asked_ms:
+            self._asked_ms, self._rounded_ms = timeout_ms, round_up(timeout_ms)
+        timeout_ms = self._rounded_ms
         acks.response = response
         acks.deadline_ms = now.mono_ms + timeout_ms
         queue = self._queues.get(timeout_ms)

@@ -4,6 +4,7 @@ from collections import deque
 from typing import Protocol
 
 from ottla.broker.effects import FlushTicket
+from ottla.broker.parked import Stir
 from ottla.errors import DiskError
 from ottla.names import Now
 from ottla.storage.disk import DiskFile
@@ -24,7 +25,8 @@ class Flushable(Protocol):
 
 
 class Flusher:
-    def __init__(self, marks: DurableMarks, journal: Journal) -> None:
+    def __init__(self, marks: DurableMarks, journal: Journal, stir: Stir) -> None:
+        self._stir = stir
         self.journal = journal
         self._dirty: dict[Flushable, None] = {}
         self._in_flight: FlushTicket | None = None
@@ -33,8 +35,6 @@ class Flusher:
         self._due_ms: int | None = None
         self._is_wanted = False
         self._has_given_up = False
-        # Something changed since the owner last looked for a round to start.
-        self.is_stirred = False
         self._rounds_begun = 0
         self._syncs_begun = 0
         self._syncs_done = 0
@@ -45,13 +45,13 @@ class Flusher:
         """Called for each append: the log behind `owner` holds bytes that no ticket covers."""
         self._dirty[owner] = None
         if self._due_ms is None:
-            self.is_stirred = True
+            self._stir.is_set = True
             self._due_ms = now.mono_ms + IDLE_FLUSH_MS
 
     def want(self) -> None:
         """Somebody waits for what is dirty now."""
         self._is_wanted = True
-        self.is_stirred = True
+        self._stir.is_set = True
 
     def give_up(self) -> None:
         """No further round: after a failed one a success would say what is not true."""
@@ -108,7 +108,7 @@ class Flusher:
     def on_flushed(self, ticket: FlushTicket, error: DiskError | None, now: Now) -> None:
         assert ticket is self._in_flight
         owners, self._owners, self._in_flight = self._owners, [], None
-        self.is_stirred = True
+        self._stir.is_set = True
         for log_ticket in ticket.logs:
             log_ticket.log.leave_directory()
         if error is not None:

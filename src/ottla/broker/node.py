@@ -23,7 +23,7 @@ from ottla.broker.effects import (
 from ottla.broker.fetch_sessions import FetchSessions
 from ottla.broker.flushing import Flushable, Flusher
 from ottla.broker.metrics import Metrics
-from ottla.broker.parked import Parked, Stalled, Timers, Woken
+from ottla.broker.parked import Parked, Stalled, Stir, Timers, Woken
 from ottla.broker.pipeline import NO_REPLY, Call, Connection, Message, Route
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.state import NodeState
@@ -62,11 +62,12 @@ class Node:
         self.held_bytes = 0
         self.image: Image = state.image
         self.connections: dict[ConnId, Connection] = {}
-        self.timers = Timers()
-        self.woken = Woken()
+        self.stir = Stir()
+        self.timers = Timers(self.stir)
+        self.woken = Woken(self.stir)
         self.metrics = Metrics()
         self.ack_waits = AckWaits(self.timers, self._answer)
-        self.flusher = Flusher(state.marks, Journal())
+        self.flusher = Flusher(state.marks, Journal(), self.stir)
         self.fetch_sessions = FetchSessions(state.config, state.entropy)
         self.producer_ids = ProducerIds(self.node_id, self)
         self.hosting = state.hosting
@@ -234,7 +235,7 @@ class Node:
         self.timers.run_due(now)
         self._maybe_sync_segments()
         # A round may be due, and nothing else would look for one to start.
-        self.flusher.is_stirred = True
+        self.stir.is_set = True
 
     def next_deadline_ms(self) -> int | None:
         if self.woken.queue:
@@ -248,7 +249,7 @@ class Node:
     @property
     def needs_settling(self) -> bool:
         """Whether `take_effects` has more to do than to drain, or the next deadline moved."""
-        return bool(self.woken.queue) or self.flusher.is_stirred or self.timers.is_stirred
+        return self.stir.is_set
 
     def drain_effects(self) -> list[Effect]:
         """The effects that are there already: answers, above all."""
@@ -258,7 +259,7 @@ class Node:
 
     def take_effects(self) -> list[Effect]:
         """Drain. What the inputs of this turn woke runs first, and a flush round may start."""
-        self.flusher.is_stirred = self.timers.is_stirred = False
+        self.stir.is_set = False
         if self.woken.queue:
             self._run_woken()
         ticket = self.flusher.maybe_start(self.now)
@@ -414,7 +415,8 @@ class Node:
     def _answer(self, call: Call, reply: Message) -> None:
         call.answer(reply)
         connection = call.connection
-        if connection.conn in self.connections and connection.slots:
+        # A connection that is gone has none.
+        if connection.slots:
             call.drain(self.effects)
             if connection.is_muted and not connection.slots:
                 self._resume(connection)
@@ -510,6 +512,8 @@ class Node:
             parked.is_woken = False
             if not parked.is_done:
                 self._run_again(parked)
+        if queue:
+            self.stir.is_set = True
 
     def _run_again(self, parked: Parked) -> None:
         parked.call.now = self.now

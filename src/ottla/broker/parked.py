@@ -27,21 +27,33 @@ class Timer:
         self.action: Callable[[Now], None] | None = action
 
 
+class Stir:
+    """Something changed that `take_effects` sees to."""
+
+    __slots__ = ("is_set",)
+
+    def __init__(self) -> None:
+        self.is_set = False
+
+
 class Timers:
     """A heap of deadlines: a tick costs what is due, never a scan."""
 
-    def __init__(self) -> None:
+    def __init__(self, stir: Stir) -> None:
+        self._stir = stir
         self._heap: list[tuple[int, int, Timer]] = []
         self._drawn = 0
         self._cancelled = 0
-        # A timer was added since the owner last looked.
+        # The nearest deadline moved since somebody last asked for it.
         self.is_stirred = False
 
     def add(self, deadline_ms: int, action: Callable[[Now], None]) -> Timer:
         timer = Timer(deadline_ms, action)
-        self.is_stirred = True
+        heap = self._heap
+        if not heap or deadline_ms < heap[0][0]:
+            self.is_stirred = self._stir.is_set = True
         self._drawn += 1
-        heappush(self._heap, (deadline_ms, self._drawn, timer))
+        heappush(heap, (deadline_ms, self._drawn, timer))
         return timer
 
     def cancel(self, timer: Timer) -> None:
@@ -66,6 +78,7 @@ class Timers:
                 heap = self._heap
 
     def next_deadline_ms(self) -> int | None:
+        self.is_stirred = False
         heap = self._heap
         while heap and heap[0][2].action is None:
             heappop(heap)
@@ -128,12 +141,14 @@ class Stalled(Exception):
 class Woken:
     """Parked requests to run again, in the order in which they were woken."""
 
+    stir: Stir
     queue: deque[Parked] = field(default_factory=deque)
 
     def wake(self, parked: Parked) -> None:
         if not parked.is_done and not parked.is_woken:
             parked.is_woken = True
             self.queue.append(parked)
+            self.stir.is_set = True
 
     def expire(self, parked: Parked) -> None:
         """Its time is up. It runs among the woken ones, so that many expire without a stall."""

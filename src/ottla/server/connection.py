@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from ottla.limits import (
     FRAMES_PER_TURN_MAX,
+    RECEIVE_BUFFER_BYTES,
     SEND_QUEUE_BYTES_MAX,
     TURN_BYTES_OUT_MAX,
 )
@@ -90,10 +91,15 @@ class Connection:
             # Only now: most clients send nothing while they wait, and never get here.
             self.stop_reading()
             return
-        room = shell.budget.room_for(self, shell.node.held_bytes)
-        if room == 0:
-            self.stop_reading()
-            return
+        budget = shell.budget
+        held_elsewhere = shell.node.held_bytes
+        if budget.used + held_elsewhere < budget.bytes_max:
+            room = RECEIVE_BUFFER_BYTES
+        else:
+            room = budget.room_for(self, held_elsewhere)
+            if room == 0:
+                self.stop_reading()
+                return
         buffer = shell.receive_buffer
         try:
             count = self.sock.recv_into(buffer, room)
@@ -109,13 +115,13 @@ class Connection:
         self.last_active_ms = now.mono_ms
         self.received_bytes += count
         if self.partial:
-            shell.budget.used += count
+            budget.used += count
             self.partial += buffer[:count]
             self.deliver_partial(now)
         else:
-            used = self._deliver(buffer[:count], now)
+            used = self._deliver(buffer, count, now)
             if used < count and not self.is_closed:
-                shell.budget.used += count - used
+                budget.used += count - used
                 self.partial += buffer[used:count]
                 self._queue_if_whole()
         shell.end_turn(now)
@@ -153,7 +159,7 @@ class Connection:
     def deliver_partial(self, now: Now) -> None:
         """Deliver what is whole among the bytes that this connection owns."""
         view = memoryview(self.partial)
-        used = self._deliver(view, now)
+        used = self._deliver(view, len(view), now)
         view.release()
         if self.is_closed or not used:
             return
@@ -167,11 +173,15 @@ class Connection:
         shell.budget.forget(self)
         shell.budget.feed(shell.node.held_bytes)
 
-    def _deliver(self, view: memoryview, now: Now) -> int:
-        """Give whole frames to the node; how many bytes were used up."""
+    def _deliver(self, view: memoryview, end: int, now: Now) -> int:
+        """Give whole frames to the node; how many bytes were used up.
+
+        Between two frames the node's effects are carried out, which may mute or close. After the
+        last one that is left to the end of the turn.
+        """
         shell = self.shell
         node = shell.node
-        at, end = 0, len(view)
+        at = 0
         for _ in range(FRAMES_PER_TURN_MAX):
             if end - at < SIZE_BYTES:
                 break
@@ -187,8 +197,8 @@ class Connection:
             node.received(self.conn, view[start:at], now)
             if shell.overwrites_frames:
                 view[start:at] = RUBBISH * size
-            if node.effects:
-                shell.carry_out(now)
+            if at < end and node.effects:
+                shell.carry_out(node.drain_effects(), now)
                 if self.is_closed:
                     return end
                 if self.is_muted or self.out_bytes > TURN_BYTES_OUT_MAX:
@@ -216,10 +226,11 @@ class Connection:
     # Out
 
     def queue(self, parts: list[Part]) -> None:
-        if not self.out:
-            self.shell.mark_sending(self)
-        self.out.extend(parts)
+        out = self.out
+        if not out:
+            self.shell.sending[self] = None
         for part in parts:
+            out.append(part)
             self.out_bytes += len(part)
 
     def flush(self) -> None:
@@ -231,7 +242,7 @@ class Connection:
         try:
             while out:
                 part = out[0]
-                if not isinstance(part, FileSlice):
+                if part.__class__ is not FileSlice:
                     self._send_bytes()
                 elif file_bytes_left <= 0:
                     raise BlockingIOError
@@ -246,7 +257,8 @@ class Connection:
         except OSError:
             self.shell.close(self, "the client went away")
             return
-        self._want_write(False)
+        if self.is_writing:
+            self._want_write(False)
         if self.is_ended:
             self._end()
         elif not self.is_reading:

@@ -30,7 +30,7 @@ class Control:
         self._on_owner_gone = on_owner_gone
         self._partial = b""
         self._pulse: Pulse | None = None
-        shell.loop.add_reader(fd, shell.guarded(self._on_readable))
+        shell.loop.add_reader(fd, self._on_readable)
 
     def say_ready(self, address: str) -> None:
         self._say({"ready": address})

@@ -21,7 +21,6 @@ class Listener:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        guarded: Callable[[Callable[[], None]], Callable[[], None]],
         on_connection: Callable[[socket.socket, str, int], None],
         connections_max: int,
         connections_per_address_max: int,
@@ -30,8 +29,6 @@ class Listener:
         self._on_connection = on_connection
         self._connections_max = connections_max
         self._per_address_max = connections_per_address_max
-        self._accept_guarded = guarded(self._accept)
-        self._resume_guarded = guarded(self._resume)
         self._sock: socket.socket | None = None
         self._is_resting = False
         self._count = 0
@@ -41,7 +38,7 @@ class Listener:
         sock.setblocking(False)
         sock.listen(LISTEN_BACKLOG)
         self._sock = sock
-        self._loop.add_reader(sock.fileno(), self._accept_guarded)
+        self._loop.add_reader(sock.fileno(), self._accept)
 
     def stop(self) -> None:
         if self._sock is not None:
@@ -73,7 +70,7 @@ class Listener:
             if error.errno in EXHAUSTED:
                 log.warning("%s: not accepting for %d ms", error.strerror, LISTENER_REST_MS)
                 self._rest()
-                self._loop.call_later(LISTENER_REST_MS / 1000, self._resume_guarded)
+                self._loop.call_later(LISTENER_REST_MS / 1000, self._resume)
             return
         count = self._count_of.get(address, 0)
         if count >= self._per_address_max:
@@ -94,4 +91,4 @@ class Listener:
     def _resume(self) -> None:
         if self._sock is not None and self._is_resting:
             self._is_resting = False
-            self._loop.add_reader(self._sock.fileno(), self._accept_guarded)
+            self._loop.add_reader(self._sock.fileno(), self._accept)

@@ -6,10 +6,10 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ottla.broker.effects import Close, DiskOp, Effect, FlushTicket, Mute, Report, Send, Unmute
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.broker.node import Node
 from ottla.limits import QUEUED_REQUEST_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from ottla.names import ConnId, Now
@@ -37,7 +37,8 @@ class Shell:
     def __init__(self, node: Node, disk: OsDisk, loop: asyncio.AbstractEventLoop) -> None:
         self.node = node
         self.loop = loop
-        self.workers = Workers(disk, loop, self._on_disk_done, self._on_flushed, self.guarded)
+        loop.set_exception_handler(self._on_unexpected)
+        self.workers = Workers(disk, loop, self._on_disk_done, self._on_flushed)
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.disk = disk
         self.overwrites_frames = bool(os.environ.get(DEBUG_FRAMES))
@@ -47,26 +48,24 @@ class Shell:
         self.budget = Budget(queued_bytes_max if queued_bytes_max > 0 else QUEUED_REQUEST_BYTES_MAX)
         self.connections: dict[ConnId, Connection] = {}
         self._conns_drawn = 0
-        self._sending: dict[Connection, None] = {}
+        # Connections with something to send at the end of this turn.
+        self.sending: dict[Connection, None] = {}
         self._turns: list[Connection] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 1 << 62
         self.is_draining = False
         self._listener = Listener(
             loop,
-            self.guarded,
             self._on_connection,
             config.int("max.connections"),
             config.int("max.connections.per.ip"),
         )
         self._patrol = Patrol(config.int("connections.max.idle.ms"), self.close)
-        self._visit_guarded = self.guarded(self._visit)
         self._quiet: asyncio.Event | None = None
         self._is_settling_soon = False
-        self._settle_guarded = self.guarded(self._settle)
+        self._stir = node.stir
         self._clocked = Now(0, 0)
         self._carry: dict[type, Callable[[Any, Now], None]] = {
-            Send: self._send,
             Close: self._close,
             Mute: self._mute,
             Unmute: self._unmute,
@@ -82,18 +81,17 @@ class Shell:
             self._clocked = Now(mono_ms, time.time_ns() // 1_000_000)
         return self._clocked
 
-    def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """The one guard: what is not an expected refusal ends the process, without a clean mark."""
+    def _on_unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """The one guard: what a callback of the loop raises is not an expected refusal.
 
-        def enter() -> None:
-            try:
-                callback()
-            except Exception:
-                log.critical("a broken invariant; stopping without a clean mark", exc_info=True)
-                logging.shutdown()
-                os._exit(CRASHED)
+        It ends the process, without a clean mark.
+        """
+        self.end_broken(context["message"], context.get("exception"))
 
-        return enter
+    def end_broken(self, what: str, error: BaseException | None) -> None:
+        log.critical("a broken invariant; stopping without a clean mark: %s", what, exc_info=error)
+        logging.shutdown()
+        os._exit(CRASHED)
 
     # Connections
 
@@ -113,7 +111,7 @@ class Shell:
 
     def _visit(self) -> None:
         self._patrol.visit(self.clock())
-        self.loop.call_later(self._patrol.visit_ms / 1000, self._visit_guarded)
+        self.loop.call_later(self._patrol.visit_ms / 1000, self._visit)
 
     def drain(self) -> None:
         """Nobody new and no further request; those under way are answered."""
@@ -124,13 +122,11 @@ class Shell:
         self.end_turn(now)
 
     def watch_readable(self, connection: Connection) -> None:
-        self.loop.add_reader(connection.fd, self.guarded(connection.on_readable))
+        self.loop.add_reader(connection.fd, connection.on_readable)
 
     def watch_writable(self, connection: Connection, wanted: bool) -> None:
         if wanted:
-            self.loop.add_writer(
-                connection.fd, self.guarded(partial(self._on_writable, connection))
-            )
+            self.loop.add_writer(connection.fd, self._on_writable, connection)
         else:
             self.loop.remove_writer(connection.fd)
 
@@ -140,13 +136,10 @@ class Shell:
             # The last slice of a deleted file was sent, and it can be closed.
             self.end_turn(self.clock())
 
-    def mark_sending(self, connection: Connection) -> None:
-        self._sending[connection] = None
-
     def take_turn_later(self, connection: Connection) -> None:
         """Its turn is over with whole frames left: it waits for the next behind the others."""
         if not self._turns:
-            self.loop.call_soon(self.guarded(self._take_turns))
+            self.loop.call_soon(self._take_turns)
         self._turns.append(connection)
 
     def _take_turns(self) -> None:
@@ -175,7 +168,7 @@ class Shell:
             return
         log.debug("closing connection %d: %s", connection.conn, why)
         del self.connections[connection.conn]
-        self._sending.pop(connection, None)
+        self.sending.pop(connection, None)
         connection.drop()
         self._listener.on_closed(connection.address)
         self.node.closed(connection.conn, self.clock())
@@ -201,46 +194,50 @@ class Shell:
 
         So one flush round serves all the connections that were readable together.
         """
-        self.carry_out(now)
-        self._send_queued()
-        if self.node.needs_settling or self._quiet is not None:
+        if self.node.effects:
+            self.carry_out(self.node.drain_effects(), now)
+        if self.sending:
+            self._send_queued()
+        if (self._stir.is_set or self._quiet is not None) and not self._is_settling_soon:
             self._settle_soon()
 
     def _settle_soon(self) -> None:
         if not self._is_settling_soon:
             self._is_settling_soon = True
-            self.loop.call_soon(self._settle_guarded)
+            self.loop.call_soon(self._settle)
 
     def _settle(self) -> None:
         self._is_settling_soon = False
         now = self.clock()
-        for effect in self.node.take_effects():
-            self._carry[effect.__class__](effect, now)
-        self.carry_out(now)
-        self._send_queued()
-        self._arm_timer(now)
+        self.carry_out(self.node.take_effects(), now)
+        if self.sending:
+            self._send_queued()
+        # No deadline but a timer's is nearer than that.
+        if self.node.timers.is_stirred or self._timer_ms > now.mono_ms + IDLE_FLUSH_MS:
+            self._arm_timer(now)
         if self._quiet is not None and self.node.is_quiet:
             self._quiet.set()
         self.budget.feed(self.node.held_bytes)
-        if self.node.needs_settling:
+        if self._stir.is_set:
             self._settle_soon()
 
     def _send_queued(self) -> None:
-        sending = self._sending
-        if sending:
-            self._sending = {}
-            for connection in sending:
-                if not connection.is_writing:
-                    connection.flush()
+        sending, self.sending = self.sending, {}
+        for connection in sending:
+            if not connection.is_writing:
+                connection.flush()
 
-    def carry_out(self, now: Now) -> None:
+    def carry_out(self, effects: list[Effect], now: Now) -> None:
         node = self.node
-        carry = self._carry
-        while node.effects:
-            for effect in node.drain_effects():
-                carry[effect.__class__](effect, now)
+        while effects:
+            for effect in effects:
+                if effect.__class__ is Send:
+                    self._send(effect)
+                else:
+                    self._carry[effect.__class__](effect, now)
+            effects = node.drain_effects()
 
-    def _send(self, effect: Send, now: Now) -> None:
+    def _send(self, effect: Send) -> None:
         connection = self.connections.get(effect.conn)
         if connection is not None:
             connection.queue(effect.parts)
@@ -278,7 +275,7 @@ class Shell:
             self._timer.cancel()
         self._timer_ms = deadline_ms
         delay_ms = max(0, deadline_ms - now.mono_ms)
-        self._timer = self.loop.call_later(delay_ms / 1000, self.guarded(self._on_timer))
+        self._timer = self.loop.call_later(delay_ms / 1000, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -295,9 +292,9 @@ class Shell:
         self.end_turn(now)
 
     def _on_flushed(self, ticket: FlushTicket, error: Any) -> None:
-        now = self.clock()
-        self.node.flushed(ticket, error, now)
-        self.end_turn(now)
+        """Answered as the next round has begun: the device need not wait for our sends."""
+        self.node.flushed(ticket, error, self.clock())
+        self._settle_soon()
 
 
 LEVELS = {

@@ -28,13 +28,11 @@ class Workers:
         loop: asyncio.AbstractEventLoop,
         on_disk_done: Callable[[DiskOp, Any], None],
         on_flushed: Callable[[FlushTicket, DiskError | None], None],
-        guarded: Callable[[Callable[[], None]], Callable[[], None]],
     ) -> None:
         self._disk = disk
         self._loop = loop
         self._on_disk_done = on_disk_done
         self._on_flushed = on_flushed
-        self._guarded = guarded
         self._jobs = ThreadPoolExecutor(JOB_THREADS, "ottla-disk")
         self._flushes = ThreadPoolExecutor(1, "ottla-flush")
         self._sync: KernelSync | None = None
@@ -54,15 +52,16 @@ class Workers:
         if journal is None or not self._can_sync(journal.file):
             self._flush_in_thread(ticket)
             return
-        if any(log.epochs is not None for log in ticket.logs):
-            self._flush_in_thread(ticket)
-            return
+        for log in ticket.logs:
+            if log.epochs is not None:
+                self._flush_in_thread(ticket)
+                return
         sync = cast("KernelSync", self._sync)
         try:
             self._disk.append(journal.file, journal.position, (journal.data,))
             sync.start(journal.file.fileno())
         except DiskError as error:
-            self._loop.call_soon(self._guarded(partial(self._on_flushed, ticket, error)))
+            self._loop.call_soon(self._on_flushed, ticket, error)
         except Unavailable:
             self._flush_in_thread(ticket)
         else:
@@ -73,7 +72,7 @@ class Workers:
             self._is_probed = True
             self._sync = open_kernel_sync(file.fileno())
             if self._sync is not None:
-                self._loop.add_reader(self._sync.event_fd, self._guarded(self._on_synced))
+                self._loop.add_reader(self._sync.event_fd, self._on_synced)
         return self._sync is not None
 
     def _on_synced(self) -> None:
@@ -92,7 +91,7 @@ class Workers:
         self._answer_to(flushing, partial(self._on_flushed, ticket))
 
     def _answer_to(self, future: "Future[Any]", on_done: OnDone) -> None:
-        """In the loop, where what a job may not raise meets the guard."""
+        """In the loop, where what a job may not raise meets the shell's guard."""
 
         def answer() -> None:
             try:
@@ -101,8 +100,7 @@ class Workers:
                 result = error
             on_done(result)
 
-        enter = self._guarded(answer)
-        future.add_done_callback(lambda _: self._loop.call_soon_threadsafe(enter))
+        future.add_done_callback(lambda _: self._loop.call_soon_threadsafe(answer))
 
     def stop(self) -> None:
         self._jobs.shutdown()

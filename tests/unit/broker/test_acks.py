@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ottla.broker.acks import Acks, AckWaits, round_up
-from ottla.broker.parked import Timers
+from ottla.broker.parked import Stir, Timers
 from ottla.errors import ErrorCode
 from ottla.names import Now
 from ottla.protocol.schema.produce import (
@@ -17,7 +17,7 @@ TIMED_OUT = ErrorCode.REQUEST_TIMED_OUT
 
 class Board:
     def __init__(self) -> None:
-        self.timers = Timers()
+        self.timers = Timers(Stir())
         self.answered: list[tuple[Any, ProduceResponse]] = []
         self.waits = AckWaits(self.timers, lambda call, reply: self.answered.append((call, reply)))
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from ottla.api.table import route_of
-from ottla.broker.parked import TIMERS_SWEPT_MIN, Parked, Timer, Timers, Woken
+from ottla.broker.parked import TIMERS_SWEPT_MIN, Parked, Stir, Timer, Timers, Woken
 from ottla.broker.pipeline import Call, Connection
 from ottla.names import ConnId, Now
 from tests.unit.broker.harness import KEY_OF
@@ -28,7 +28,7 @@ def parked() -> Parked:
 
 
 def test_what_is_due_runs_in_the_order_of_deadlines_and_then_of_adding() -> None:
-    timers = Timers()
+    timers = Timers(Stir())
     ran: list[str] = []
     for name, deadline_ms in (("c", 30), ("a", 10), ("b", 20), ("a2", 10)):
         timers.add(deadline_ms, partial(note, ran, name))
@@ -43,7 +43,7 @@ def test_what_is_due_runs_in_the_order_of_deadlines_and_then_of_adding() -> None
 
 
 def test_a_cancelled_timer_does_not_run_and_is_no_deadline() -> None:
-    timers, ran = Timers(), []
+    timers, ran = Timers(Stir()), []
     first = timers.add(10, lambda now: ran.append(1))
     timers.add(20, lambda now: ran.append(2))
     timers.cancel(first)
@@ -54,7 +54,7 @@ def test_a_cancelled_timer_does_not_run_and_is_no_deadline() -> None:
 
 
 def test_an_action_may_add_and_cancel_timers() -> None:
-    timers, ran = Timers(), []
+    timers, ran = Timers(Stir()), []
     later = timers.add(20, lambda now: ran.append("cancelled"))
 
     def act(now: Now) -> None:
@@ -70,7 +70,7 @@ def test_an_action_may_add_and_cancel_timers() -> None:
 
 
 def test_cancelled_timers_take_no_more_room_than_the_others() -> None:
-    timers = Timers()
+    timers = Timers(Stir())
     kept = [timers.add(1_000_000 + n, lambda now: None) for n in range(10)]
     for n in range(50_000):
         timers.cancel(timers.add(2_000_000 + n, lambda now: None))
@@ -80,7 +80,7 @@ def test_cancelled_timers_take_no_more_room_than_the_others() -> None:
 
 def test_timers_agree_with_a_plain_list_whatever_is_done_to_them() -> None:
     source = random.Random(7)
-    timers, now_ms = Timers(), 0
+    timers, now_ms = Timers(Stir()), 0
     ran: list[int] = []
     model: dict[Timer, tuple[int, int]] = {}
     for number in range(3000):
@@ -105,7 +105,7 @@ def test_timers_agree_with_a_plain_list_whatever_is_done_to_them() -> None:
 
 
 def test_a_request_is_woken_once_however_often_and_never_when_it_is_done() -> None:
-    woken, one, other = Woken(), parked(), parked()
+    woken, one, other = Woken(Stir()), parked(), parked()
     waiting: dict[Parked, None] = {}
     one.wait_in(waiting)
     other.wait_in(waiting)
@@ -138,7 +138,7 @@ def test_running_again_begins_with_waiting_nowhere() -> None:
 
 
 def test_once_its_time_is_up_it_runs_the_other_way() -> None:
-    woken, one = Woken(), parked()
+    woken, one = Woken(Stir()), parked()
     one.retry = lambda parked, now: "retried"
     one.expire = lambda now: "expired"
     assert one.run(at(0)) == "retried"

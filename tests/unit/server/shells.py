@@ -55,14 +55,8 @@ class ShellOfTests(Shell):
         now = super().clock()
         return Now(now.mono_ms + self.skew_ms, now.wall_ms + self.skew_ms)
 
-    def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        def enter() -> None:
-            try:
-                callback()
-            except Exception as error:
-                self.broken.append(error)
-
-        return enter
+    def end_broken(self, what: str, error: BaseException | None) -> None:
+        self.broken.append(error or AssertionError(what))
 
 
 class Client:

@@ -27,22 +27,17 @@ class Bench:
         self.answers: list[tuple[Any, Any]] = []
         self.broken: list[BaseException] = []
         self.arrived = asyncio.Event()
-        self.workers = Workers(disk, self.loop, self._note, self._note, self._guarded)
+        self.loop.set_exception_handler(self._on_unexpected)
+        self.workers = Workers(disk, self.loop, self._note, self._note)
 
     def _note(self, what: Any, result: Any) -> None:
         assert threading.current_thread() is threading.main_thread()
         self.answers.append((what, result))
         self.arrived.set()
 
-    def _guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        def enter() -> None:
-            try:
-                callback()
-            except Exception as error:
-                self.broken.append(error)
-                self.arrived.set()
-
-        return enter
+    def _on_unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.broken.append(context["exception"])
+        self.arrived.set()
 
     async def until(self, count: int) -> None:
         while len(self.answers) + len(self.broken) < count:
