@@ -1,19 +1,28 @@
-"""Syncs without a thread: Linux kernel AIO's FDSYNC, announced through an eventfd (DESIGN D3a).
+"""Durable writes without a thread: Linux kernel AIO past the page cache (DESIGN D3a, ADR 0002).
 
-A thread that syncs for the loop takes the interpreter lock from it twice a round. Where the kernel
-or the file system refuses, the thread remains.
+A thread that syncs for the loop takes the interpreter lock from it twice a round, and a sync of
+the page cache is work for kernel threads on the loop's own core. A direct write with DSYNC is one
+call that hands the bytes to the device, and an eventfd that says when they are durable. Where the
+kernel or the file system refuses, the thread remains.
 """
 
 import ctypes
 import errno
+import mmap
 import os
 import platform
 from typing import Final
 
-_SYSCALLS: Final = {"x86_64": (206, 208, 209), "aarch64": (0, 4, 2)}  # setup, getevents, submit
-_FDSYNC: Final = 3
+# io_setup, io_destroy, io_getevents, io_submit
+_SYSCALLS: Final = {"x86_64": (206, 207, 208, 209), "aarch64": (0, 1, 4, 2)}
+_PWRITE: Final = 1
+_RWF_DSYNC: Final = 2
 _FLAG_RESFD: Final = 1
 _EVENTS_MAX: Final = 8
+# A round of the journal with its heads; a larger one goes through the thread.
+DIRECT_BYTES_MAX: Final = 128 << 10
+# What a file system says that cannot write so.
+REFUSALS: Final = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class _Iocb(ctypes.Structure):
@@ -46,32 +55,53 @@ class Unavailable(Exception):
     """This machine has no kernel AIO, or not enough of it."""
 
 
-class KernelSync:
-    """One sync at a time. `event_fd` becomes readable when it has ended."""
+class DirectWriter:
+    """One write at a time. `event_fd` becomes readable when it is durable, or has failed.
 
-    def __init__(self) -> None:
+    It owns `fd`, which was opened with O_DIRECT.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.event_fd = -1
+        self._size = 0
+        self._context = ctypes.c_uint64(0)
         numbers = _SYSCALLS.get(platform.machine())
         if platform.system() != "Linux" or numbers is None:
+            os.close(fd)
             raise Unavailable(f"{platform.system()} on {platform.machine()}")
-        self._setup, self._getevents, self._submit = numbers
+        setup, self._destroy, self._getevents, self._submit = numbers
         self._syscall = ctypes.CDLL(None, use_errno=True).syscall
         self._syscall.restype = ctypes.c_long
-        self._context = ctypes.c_uint64(0)
-        if self._syscall(self._setup, _EVENTS_MAX, ctypes.byref(self._context)) != 0:
+        if self._syscall(setup, _EVENTS_MAX, ctypes.byref(self._context)) != 0:
+            os.close(fd)
             raise Unavailable(os.strerror(ctypes.get_errno()))
         self.event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._iocb = _Iocb(opcode=_FDSYNC, flags=_FLAG_RESFD, event_fd=self.event_fd)
+        # Anonymous pages: aligned as every device wants it.
+        self._memory = mmap.mmap(-1, DIRECT_BYTES_MAX)
+        self._iocb = _Iocb(
+            opcode=_PWRITE,
+            rw_flags=_RWF_DSYNC,
+            fd=fd,
+            buffer=ctypes.addressof(ctypes.c_char.from_buffer(self._memory)),
+            flags=_FLAG_RESFD,
+            event_fd=self.event_fd,
+        )
         self._iocbs = (ctypes.POINTER(_Iocb) * 1)(ctypes.pointer(self._iocb))
         self._events = (_Event * _EVENTS_MAX)()
 
-    def start(self, fd: int) -> None:
-        """Raises Unavailable where this file cannot be synced so."""
-        self._iocb.fd = fd
+    def start(self, position: int, data: bytes) -> None:
+        """Whole blocks, at most DIRECT_BYTES_MAX. Unavailable where nothing was begun."""
+        size = self._size = len(data)
+        self._memory[:size] = data
+        iocb = self._iocb
+        iocb.offset = position
+        iocb.size = size
         if self._syscall(self._submit, self._context, 1, self._iocbs) != 1:
             raise Unavailable(os.strerror(ctypes.get_errno()))
 
     def take_result(self) -> int | None:
-        """0 or an errno; None where the sync has not ended yet."""
+        """0 or an errno; None where the write has not ended yet."""
         try:
             os.eventfd_read(self.event_fd)
         except BlockingIOError:
@@ -82,17 +112,12 @@ class KernelSync:
         if count < 1:
             return None
         result = self._events[0].result
-        return -result if result < 0 else 0
+        if result == self._size:
+            return 0
+        return -result if result < 0 else errno.EIO
 
-
-def open_kernel_sync(probe_fd: int) -> KernelSync | None:
-    """None where syncs have to go through a thread. Blocking, once at start."""
-    try:
-        sync = KernelSync()
-        sync.start(probe_fd)
-    except Unavailable:
-        return None
-    os.set_blocking(sync.event_fd, True)
-    result = sync.take_result()
-    os.set_blocking(sync.event_fd, False)
-    return sync if result in (0, None) and result != errno.EINVAL else None
+    def close(self) -> None:
+        """Waits for a write under way."""
+        self._syscall(self._destroy, self._context)
+        os.close(self.event_fd)
+        os.close(self._fd)

@@ -12,6 +12,9 @@ from ottla.errors import DiskError
 from ottla.server.platform import sync_file_system
 from ottla.storage.disk import Buffer, DiskFile
 
+# Not everywhere; the kernel's asynchronous writes are not there either then.
+O_DIRECT = getattr(os, "O_DIRECT", 0)
+
 # A page that is in the page cache speaks for so many bytes behind it: the kernel reads ahead, and
 # drops what nobody reads in long runs. A look costs a microsecond.
 PROBE_BYTES = 256 << 10
@@ -143,6 +146,11 @@ class OsDisk:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with _disk_errors(f"open {path}"):
             return OsFile(path, os.open(self._at(path), flags, FILE_MODE))
+
+    def open_direct(self, file: DiskFile) -> int:
+        """A second descriptor of it, for writes in whole blocks that pass the page cache by."""
+        with _disk_errors(f"open {file.path}"):
+            return os.open(self._at(file.path), os.O_RDWR | os.O_CLOEXEC | O_DIRECT)
 
     def close(self, file: DiskFile) -> None:
         with _disk_errors(f"close {file.path}"):

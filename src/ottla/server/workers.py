@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from ottla.broker.effects import DiskOp, FlushTicket
 from ottla.errors import DiskError
-from ottla.server.aio import KernelSync, Unavailable, open_kernel_sync
-from ottla.storage.disk import Disk, DiskFile, DiskJob
+from ottla.server.aio import DIRECT_BYTES_MAX, REFUSALS, DirectWriter, Unavailable
+from ottla.server.disk import OsDisk
+from ottla.storage.disk import DiskFile, DiskJob
 from ottla.storage.jobs import flush_logs
+from ottla.storage.journal import Round
 
 JOB_THREADS = 2
 
@@ -24,7 +26,7 @@ OnDone = Callable[[Any], None]
 class Workers:
     def __init__(
         self,
-        disk: Disk,
+        disk: OsDisk,
         loop: asyncio.AbstractEventLoop,
         on_disk_done: Callable[[DiskOp, Any], None],
         on_flushed: Callable[[FlushTicket, DiskError | None], None],
@@ -35,9 +37,10 @@ class Workers:
         self._on_flushed = on_flushed
         self._jobs = ThreadPoolExecutor(JOB_THREADS, "ottla-disk")
         self._flushes = ThreadPoolExecutor(1, "ottla-flush")
-        self._sync: KernelSync | None = None
+        self._writer: DirectWriter | None = None
         self._is_probed = False
-        self._syncing: FlushTicket | None = None
+        self._has_written = False
+        self._writing: FlushTicket | None = None
 
     def run(self, op: DiskOp) -> None:
         self.submit(op.job, partial(self._on_disk_done, op))
@@ -47,44 +50,57 @@ class Workers:
         self._answer_to(self._jobs.submit(job.run, self._disk), on_done)
 
     def flush(self, ticket: FlushTicket) -> None:
-        """In the kernel where it is nothing but one sync, else in the thread."""
-        journal = ticket.journal
-        if journal is None or not self._can_sync(journal.file):
+        """In the kernel where it is nothing but one write into the journal, else in the thread."""
+        if ticket.journal is None or not self._starts_direct(ticket, ticket.journal):
             self._flush_in_thread(ticket)
-            return
+
+    def _starts_direct(self, ticket: FlushTicket, journal: Round) -> bool:
         for log in ticket.logs:
             if log.epochs is not None:
-                self._flush_in_thread(ticket)
-                return
-        sync = cast("KernelSync", self._sync)
-        try:
-            self._disk.append(journal.file, journal.position, (journal.data,))
-            sync.start(journal.file.fileno())
-        except DiskError as error:
-            self._loop.call_soon(self._on_flushed, ticket, error)
-        except Unavailable:
-            self._flush_in_thread(ticket)
-        else:
-            self._syncing = ticket
-
-    def _can_sync(self, file: DiskFile) -> bool:
+                return False
         if not self._is_probed:
             self._is_probed = True
-            self._sync = open_kernel_sync(file.fileno())
-            if self._sync is not None:
-                self._loop.add_reader(self._sync.event_fd, self._on_synced)
-        return self._sync is not None
+            self._open_writer(journal.file)
+        if self._writer is None or len(journal.data) > DIRECT_BYTES_MAX:
+            return False
+        try:
+            self._writer.start(journal.position, journal.data)
+        except Unavailable:
+            self._close_writer()
+            return False
+        self._writing = ticket
+        return True
 
-    def _on_synced(self) -> None:
-        ticket, sync = self._syncing, self._sync
-        if ticket is None or sync is None:
+    def _open_writer(self, file: DiskFile) -> None:
+        """Where it is refused, now or with the first write, the thread serves."""
+        try:
+            self._writer = DirectWriter(self._disk.open_direct(file))
+        except (DiskError, Unavailable):
             return
-        result = sync.take_result()
+        self._loop.add_reader(self._writer.event_fd, self._on_written)
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._loop.remove_reader(self._writer.event_fd)
+            self._writer.close()
+            self._writer = None
+
+    def _on_written(self) -> None:
+        ticket, writer = self._writing, self._writer
+        if ticket is None or writer is None:
+            return
+        result = writer.take_result()
         if result is None:
             return
-        self._syncing = None
-        error = DiskError(result, f"sync of the journal: {os.strerror(result)}") if result else None
-        self._on_flushed(ticket, error)
+        self._writing = None
+        if result == 0:
+            self._has_written = True
+            self._on_flushed(ticket, None)
+        elif result in REFUSALS and not self._has_written:
+            self._close_writer()
+            self._flush_in_thread(ticket)
+        else:
+            self._on_flushed(ticket, DiskError(result, f"the journal: {os.strerror(result)}"))
 
     def _flush_in_thread(self, ticket: FlushTicket) -> None:
         flushing = self._flushes.submit(flush_logs, self._disk, ticket.logs, ticket.journal)
@@ -105,3 +121,4 @@ class Workers:
     def stop(self) -> None:
         self._jobs.shutdown()
         self._flushes.shutdown()
+        self._close_writer()

@@ -23,11 +23,11 @@ def _knob(module: str, name: str, *choices: int) -> Knob:
 
 
 KNOBS = (
-    # A round always fits into an empty half, keys and all.
+    # A round always fits into an empty half, keys and all. Halves are whole blocks.
     Knob(
         "ottla.storage.journal",
         ("HALF_BYTES", "ROUND_BYTES_MAX"),
-        ((6_000, 1_500), (30_000, 300), (30_000, 4_000), (200_000, 65_536)),
+        ((6_144, 1_500), (30_720, 300), (30_720, 4_000), (204_800, 65_536)),
     ),
     _knob("ottla.storage.journal", "LAZY_SYNC_MS", 20, 200, 1_000),
     _knob("ottla.storage.durable", "WRITE_INTERVAL_MS", 0, 100, 1_000),

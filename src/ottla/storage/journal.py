@@ -32,7 +32,9 @@ HALF_BYTES: Final = 8 << 20
 ROUND_BYTES_MAX: Final = 64 << 10
 # Segments are synced this long after their bytes entered the journal, if its half is not full.
 LAZY_SYNC_MS: Final = 1000
-MAGIC: Final = 0x4F544A31
+# Rounds begin and end at blocks, so that they may pass the page cache by (O_DIRECT).
+BLOCK_BYTES: Final = 512
+MAGIC: Final = 0x4F544A32
 
 _ROUND = struct.Struct(">IIQQII")  # crc, magic, generation, oldest generation, number, body size
 _ENTRY = struct.Struct(">HQI")  # path size, position, data size
@@ -40,7 +42,7 @@ _UUID_BYTES = 16
 
 
 class Round(NamedTuple):
-    """What one flush round writes into the journal, and where."""
+    """What one flush round writes into the journal, and where: whole blocks."""
 
     file: DiskFile
     position: int
@@ -128,7 +130,9 @@ class Journal:
             return None
         body = b"".join(entries)
         half = self._half
-        if half.used + _ROUND.size + len(body) > HALF_BYTES:
+        size = _ROUND.size + len(body)
+        padding = -size % BLOCK_BYTES
+        if half.used + size + padding > HALF_BYTES:
             if not self._other.is_free:
                 return None
             half = self._switch()
@@ -136,12 +140,13 @@ class Journal:
         head = _ROUND.pack(0, MAGIC, half.generation, oldest, half.rounds, len(body))[4:]
         crc = crc32c(body, crc32c(head))
         position = half.start + half.used
-        half.used += _ROUND.size + len(body)
+        half.used += size + padding
         half.rounds += 1
         half.files.update(files)
         if self._sync_due_ms is None:
             self._sync_due_ms = now.mono_ms + LAZY_SYNC_MS
-        return Round(self._file, position, b"".join((crc.to_bytes(4, "big"), head, body)))
+        data = b"".join((crc.to_bytes(4, "big"), head, body, bytes(padding)))
+        return Round(self._file, position, data)
 
     def _switch(self) -> _Half:
         self._half, self._other = self._other, self._half
@@ -263,7 +268,7 @@ def _rounds(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         yield generation, oldest, data[at + _ROUND.size : end]
         expected_generation = generation
         number += 1
-        at = end
+        at = end + -end % BLOCK_BYTES
 
 
 def _entries_of(body: bytes) -> Iterator[_Entry]:

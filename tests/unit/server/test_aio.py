@@ -1,54 +1,78 @@
+import errno
 import os
 import select
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ottla.server.aio import KernelSync, Unavailable, open_kernel_sync
+from ottla.server.aio import REFUSALS, DirectWriter, Unavailable
+
+BLOCK = 512
 
 
-def wait(sync: KernelSync) -> None:
+def result_of(writer: DirectWriter) -> int | None:
     poll = select.poll()
-    poll.register(sync.event_fd, select.POLLIN)
+    poll.register(writer.event_fd, select.POLLIN)
     assert poll.poll(10_000)
+    return writer.take_result()
 
 
 @pytest.fixture
-def sync(tmp_path: Path) -> KernelSync:
-    fd = os.open(tmp_path / "probe", os.O_RDWR | os.O_CREAT)
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "journal"
+    path.write_bytes(bytes(64 * BLOCK))
+    return path
+
+
+@pytest.fixture
+def writer(path: Path) -> Iterator[DirectWriter]:
     try:
-        found = open_kernel_sync(fd)
-    finally:
-        os.close(fd)
-    if found is None:
-        pytest.skip("this kernel or file system has no asynchronous sync")
-    return found
+        writer = DirectWriter(os.open(path, os.O_RDWR | os.O_DIRECT))
+        writer.start(0, bytes(BLOCK))
+    except (OSError, Unavailable) as refused:
+        pytest.skip(f"no direct writes here: {refused}")
+    if result_of(writer) in REFUSALS:
+        pytest.skip("this file system refuses direct writes")
+    yield writer
+    writer.close()
 
 
-def test_a_sync_is_announced_and_has_its_result(sync: KernelSync, tmp_path: Path) -> None:
-    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
-    os.write(fd, b"x" * 10_000)
-    sync.start(fd)
-    wait(sync)
-    assert sync.take_result() == 0
-    assert sync.take_result() is None
+def test_what_was_written_is_announced_and_stands_in_the_file(
+    writer: DirectWriter, path: Path
+) -> None:
+    writer.start(2 * BLOCK, b"x" * BLOCK)
+    assert result_of(writer) == 0
+    assert writer.take_result() is None
+    assert path.read_bytes()[BLOCK : 4 * BLOCK] == bytes(BLOCK) + b"x" * BLOCK + bytes(BLOCK)
+
+
+def test_one_can_follow_another_and_each_write_has_its_own_bytes(
+    writer: DirectWriter, path: Path
+) -> None:
+    for number in range(20):
+        writer.start(number * BLOCK, bytes([number]) * BLOCK)
+        assert result_of(writer) == 0
+    found = path.read_bytes()
+    assert [found[number * BLOCK] for number in range(20)] == list(range(20))
+
+
+def test_a_page_that_was_read_before_shows_what_was_written_past_it(
+    writer: DirectWriter, path: Path
+) -> None:
+    fd = os.open(path, os.O_RDWR)
+    assert os.pread(fd, 4, 0) == bytes(4)
+    os.pwrite(fd, b"page", 4096)
+    writer.start(0, b"y" * BLOCK)
+    assert result_of(writer) == 0
+    assert os.pread(fd, 4, 0) == b"yyyy"
+    assert os.pread(fd, 4, 4096) == b"page"
     os.close(fd)
 
 
-def test_one_can_follow_another(sync: KernelSync, tmp_path: Path) -> None:
-    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
-    for _ in range(20):
-        os.write(fd, b"x")
-        sync.start(fd)
-        wait(sync)
-        assert sync.take_result() == 0
-    os.close(fd)
-
-
-def test_what_cannot_be_synced_so_is_left_to_the_thread(sync: KernelSync) -> None:
-    reader, writer = os.pipe()
-    with pytest.raises(Unavailable):
-        sync.start(reader)
-    assert open_kernel_sync(reader) is None
-    os.close(reader)
-    os.close(writer)
+def test_what_is_not_whole_blocks_is_refused_by_name(writer: DirectWriter) -> None:
+    try:
+        writer.start(7, b"x" * BLOCK)
+    except Unavailable:
+        return
+    assert result_of(writer) == errno.EINVAL

@@ -11,6 +11,7 @@ from ottla.sim.world import World
 from ottla.storage import journal as journal_module
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.journal import (
+    BLOCK_BYTES,
     JOURNAL_FILE,
     LAZY_SYNC_MS,
     ROUND_BYTES_MAX,
@@ -242,7 +243,7 @@ def test_a_torn_round_and_those_behind_it_are_not_replayed() -> None:
     assert torn is not None
 
     def tear(disk: Disk) -> None:
-        disk.append(torn.file, torn.position + len(torn.data) - 2, (b"??",))
+        disk.append(torn.file, torn.position + torn.data.index(b"torn"), (b"??",))
         disk.sync(torn.file)
 
     bench.boot(tear)
@@ -261,3 +262,14 @@ def test_a_journal_that_was_not_prepared_whole_is_made_again() -> None:
     bench.boot(shorten)
     assert bench.boot(replay_journal) == (None, 0)
     assert not bench.boot(lambda disk: disk.exists(JOURNAL_FILE))
+
+
+def test_rounds_are_whole_blocks_so_that_they_can_pass_the_page_cache_by() -> None:
+    bench = Bench()
+    for number in range(3):
+        bench.append(b"x" * (100 + 300 * number))
+        taken = bench.flush()
+        assert taken is not None
+        assert taken.position % BLOCK_BYTES == 0
+        assert len(taken.data) % BLOCK_BYTES == 0
+    assert bench.restart_after_power_cut()[1] == 3
