@@ -6,7 +6,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Touched when .venv holds what these files ask for; named after PYTHON, so that another one is seen.
 READY := .venv/ready-$(subst /,_,$(PYTHON))
-WANTED := pyproject.toml requirements.lock setup.py $(wildcard src/ottla/records/*.pyx)
+WANTED := pyproject.toml requirements.lock setup.py $(wildcard src/ottla/records/*.pyx) \
+  $(wildcard src/ottla/protocol/*.p*) src/ottla/protocol/schema/produce.py \
+  src/ottla/protocol/schema/fetch.py
 # mypy refuses a folder without Python in it.
 TYPED := src tests $(foreach folder,tools bench,$(if $(wildcard $(folder)/*.py),$(folder)))
 
@@ -76,7 +78,7 @@ lock: ## pin the newest versions that pyproject.toml allows in requirements.lock
 	@mv build/requirements.lock requirements.lock && rm -rf build/lock
 
 clean: ## remove .venv, builds and caches; ./data stays
-	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis src/*.egg-info src/ottla/records/*.so
+	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis src/*.egg-info src/ottla/*/*.so
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): $(WANTED)
@@ -93,6 +95,6 @@ $(READY): $(WANTED)
 	    /^Installing/ { print "  unpacking"; fflush() }'
 	@echo "Building ottla"
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@[ ! -e src/ottla/records/_kernel.pyx ] || $(BIN)/python -c 'import ottla.records._kernel' 2>/dev/null || \
-	  echo "No C compiler here: records are read by the Python twin of the kernel, which is slower."
+	@$(BIN)/python -c 'import ottla.records._kernel, ottla.protocol._codecs' 2>/dev/null || \
+	  echo "No C compiler here: records and requests are read by plain Python, which is slower."
 	@touch $@

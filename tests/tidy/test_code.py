@@ -11,7 +11,8 @@ def entries() -> tuple[list[str], list[str]]:
     """(modules, module:function) that somebody starts from outside."""
     declared = project()["project"]
     plugins = declared.get("entry-points", {}).get("pytest11", {})
-    functions = [*declared["scripts"].values(), *plugins.values()]
+    build = "ottla.protocol.c_source:module_text"  # which setup.py calls
+    functions = [*declared["scripts"].values(), *plugins.values(), build]
     modules = [function.partition(":")[0] for function in functions]
     return [*modules, "ottla.__main__", "pyspark_ottla"], functions
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from ottla.broker.pipeline import Route
 from ottla.errors import Malformed
 from ottla.protocol.apis import request_type, response_header_version, response_type
-from ottla.protocol.compile import decoder, encoder
+from ottla.protocol.compile import decoder, frame_encoder
 
 API_VERSIONS: Final = 18
 
@@ -61,9 +61,8 @@ def _find_route(api_key: int, version: int) -> Route:
         api_key,
         version,
         decoder(request_type(api_key), version),
-        encoder(response_type(api_key), version),
+        frame_encoder(response_type(api_key), version, response_header_version(api_key, version)),
         import_module(served.module).handle,
-        response_header_version(api_key, version),
     )
     return route
 
@@ -76,5 +75,5 @@ def _unknown_api_versions() -> Route:
     def ignore_body(view: memoryview, at: int) -> tuple[None, int]:
         return None, len(view)
 
-    encode = encoder(response_type(API_VERSIONS), 0)
-    return Route(API_VERSIONS, 0, ignore_body, encode, handle_unsupported, 0)
+    frame = frame_encoder(response_type(API_VERSIONS), 0, 0)
+    return Route(API_VERSIONS, 0, ignore_body, frame, handle_unsupported)

@@ -11,8 +11,8 @@ from typing import Any
 from ottla.broker.effects import Send
 from ottla.broker.parked import Parked
 from ottla.names import ConnId, Now
+from ottla.protocol.compile import FrameEncoder
 from ottla.protocol.facts import Part
-from ottla.protocol.frame import encode_response
 
 Message = Any
 
@@ -27,23 +27,18 @@ NO_REPLY = _NoReply()
 class Route:
     """How one version of one API is read, handled and answered."""
 
-    __slots__ = ("api_key", "decode", "encode", "handle", "header_version", "is_produce", "version")
+    __slots__ = ("api_key", "decode", "frame", "handle", "is_produce", "version")
 
     def __init__(
-        self, api_key: int, version: int, decode: Any, encode: Any, handle: Any, header_version: int
+        self, api_key: int, version: int, decode: Any, frame: FrameEncoder[Any], handle: Any
     ) -> None:
         self.api_key = api_key
         self.version = version
         self.decode = decode
-        self.encode = encode
+        # From a correlation id and an answer, the parts of its frame.
+        self.frame = frame
         self.handle = handle
-        self.header_version = header_version
         self.is_produce = api_key == 0
-
-    def frame(self, correlation_id: int, message: Message) -> list[Part]:
-        parts: list[Part] = []
-        self.encode(message, parts)
-        return encode_response(correlation_id, self.header_version, parts)
 
 
 class Connection:

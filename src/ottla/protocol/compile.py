@@ -1,6 +1,8 @@
 """The table's messages as functions: generated once for each version, on first use.
 
 The source of a generated function stands in `linecache`, so that tracebacks and debuggers show it.
+For Produce and Fetch there are compiled functions, where a C compiler was (`c_source`). The pure
+ones are their oracle, and get every message that is not as it should be.
 """
 
 import linecache
@@ -10,9 +12,11 @@ from typing import TypeAlias, TypeVar, cast
 import msgspec
 
 from ottla.errors import Malformed
+from ottla.protocol import codecs
 from ottla.protocol.decoding import decoder_source
 from ottla.protocol.encoding import encoder_source
 from ottla.protocol.facts import Part, version_range
+from ottla.protocol.frame import encode_response
 from ottla.protocol.primitives import UnsupportedVersion as UnsupportedVersion
 from ottla.protocol.shape import message_facts
 from ottla.protocol.source import Source
@@ -25,11 +29,33 @@ Decoder: TypeAlias = Callable[[memoryview, int], tuple[T, int]]
 Encoder: TypeAlias = Callable[[T, list[Part]], None]
 """Adds a message to the parts: joined bytes, and between them each records field as it was."""
 
+FrameEncoder: TypeAlias = Callable[[int, T], list[Part]]
+"""From a correlation id and a message, the parts of a whole frame."""
+
+
+def decoder(message: type[T], version: int) -> Decoder[T]:
+    compiled = codecs.find("decode", message, version)
+    return pure_decoder(message, version) if compiled is None else cast("Decoder[T]", compiled)
+
+
+def encoder(message: type[T], version: int) -> Encoder[T]:
+    compiled = codecs.find("encode", message, version)
+    return pure_encoder(message, version) if compiled is None else cast("Encoder[T]", compiled)
+
+
+def frame_encoder(message: type[T], version: int, header_version: int) -> FrameEncoder[T]:
+    """As `encoder`, but for an answer with its size and its header."""
+    compiled = codecs.find(f"frame-{header_version}", message, version)
+    if compiled is None:
+        return pure_frame_encoder(message, version, header_version)
+    return cast("FrameEncoder[T]", compiled)
+
+
 _decoders: dict[tuple[type[msgspec.Struct], int], object] = {}
 _encoders: dict[tuple[type[msgspec.Struct], int], object] = {}
 
 
-def decoder(message: type[T], version: int) -> Decoder[T]:
+def pure_decoder(message: type[T], version: int) -> Decoder[T]:
     made = _decoders.get((message, version))
     if made is None:
         flexible = _is_flexible(message, version)
@@ -38,13 +64,24 @@ def decoder(message: type[T], version: int) -> Decoder[T]:
     return cast("Decoder[T]", made)
 
 
-def encoder(message: type[T], version: int) -> Encoder[T]:
+def pure_encoder(message: type[T], version: int) -> Encoder[T]:
     made = _encoders.get((message, version))
     if made is None:
         flexible = _is_flexible(message, version)
         source = encoder_source(message, version, flexible)
         made = _encoders[message, version] = _function("encode", source, message, version)
     return cast("Encoder[T]", made)
+
+
+def pure_frame_encoder(message: type[T], version: int, header_version: int) -> FrameEncoder[T]:
+    encode = pure_encoder(message, version)
+
+    def frame(correlation_id: int, message: T) -> list[Part]:
+        parts: list[Part] = []
+        encode(message, parts)
+        return encode_response(correlation_id, header_version, parts)
+
+    return frame
 
 
 def decode(message: type[T], version: int, data: bytes | bytearray | memoryview) -> T:

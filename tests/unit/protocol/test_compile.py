@@ -13,7 +13,14 @@ from typing import cast
 import msgspec
 import pytest
 
-from ottla.protocol.compile import UnsupportedVersion, decode, decoder, encode, encoder
+from ottla.protocol.compile import (
+    UnsupportedVersion,
+    decode,
+    decoder,
+    encode,
+    encoder,
+    pure_decoder,
+)
 from ottla.protocol.facts import Part
 from ottla.protocol.schema import records_group, records_metadata
 from ottla.protocol.schema.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -234,6 +241,7 @@ def test_lists_of_every_length_survive(count: int) -> None:
 def test_a_function_is_generated_once_and_its_source_can_be_read() -> None:
     assert decoder(ProduceRequest, 9) is decoder(ProduceRequest, 9)
     assert encoder(ProduceRequest, 9) is encoder(ProduceRequest, 9)
+    assert pure_decoder(ProduceRequest, 9) is pure_decoder(ProduceRequest, 9)
     assert "def decode" in linecache.getline("<decode ProduceRequest v9>", 1)
 
 
