@@ -55,5 +55,9 @@ REPORT_CHARACTERS_MAX: Final = 500
 # Descriptors that log files may not take from connections.
 DESCRIPTORS_KEPT_FOR_CONNECTIONS: Final = 256
 
+# Descriptors of segments that are not written any more, of all logs together. Opening one again
+# takes a hop to a thread; each that is open keeps some kilobytes of the kernel's memory.
+FOLLOWED_SEGMENTS_OPEN_MAX: Final = 4096
+
 # The listener rests this long when the process is out of descriptors.
 LISTENER_REST_MS: Final = 100

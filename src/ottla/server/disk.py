@@ -7,9 +7,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from ottla.errors import DiskError
-from ottla.server.platform import sync_file_system
+from ottla.server.files import FILE_MODE, SHUT, Files, OsFile
+from ottla.server.platform import descriptors_of_followed_segments, sync_file_system
 from ottla.storage.disk import Buffer, DiskFile
 
 # Not everywhere; the kernel's asynchronous writes are not there either then.
@@ -19,21 +21,6 @@ O_DIRECT = getattr(os, "O_DIRECT", 0)
 # drops what nobody reads in long runs. A look costs a microsecond.
 PROBE_BYTES = 256 << 10
 DIRECTORY_MODE = 0o700
-FILE_MODE = 0o600
-
-
-class OsFile:
-    __slots__ = ("fd", "path")
-
-    def __init__(self, path: str, fd: int) -> None:
-        self.path = path
-        self.fd = fd
-
-    def fileno(self) -> int:
-        return self.fd
-
-    def __repr__(self) -> str:
-        return f"<{self.path}>"
 
 
 @contextmanager
@@ -47,9 +34,12 @@ def _disk_errors(what: str) -> Iterator[None]:
 class OsDisk:
     """One log directory. Sockets and other files of the process are none of its business."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, followed_open_max: int | None = None) -> None:
         self.root = root
         self._prefix = f"{root}/"
+        if followed_open_max is None:
+            followed_open_max = descriptors_of_followed_segments()
+        self._files = Files(str(root), followed_open_max)
         with _disk_errors(str(root)):
             root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
             root.chmod(DIRECTORY_MODE)
@@ -83,11 +73,11 @@ class OsDisk:
     # Inline
 
     def append(self, file: DiskFile, position: int, parts: Sequence[Buffer]) -> None:
-        fd = file.fileno()
         total = 0
         for part in parts:
             total += len(part)
         try:
+            fd = file.fileno()
             written = os.pwritev(fd, parts, position)
             while written < total:
                 more = os.pwrite(fd, b"".join(parts)[written:], position + written)
@@ -102,6 +92,9 @@ class OsDisk:
     def read(self, file: DiskFile, position: int, size: int) -> bytes | None:
         if not self._can_refuse_to_block:
             return self.read_blocking(file, position, size)
+        if cast("OsFile", file).fd == SHUT:
+            # Opening may block too: the job that warms the range opens it.
+            return None
         buffer = bytearray(size)
         try:
             count = os.preadv(file.fileno(), [buffer], position, os.RWF_NOWAIT)
@@ -123,12 +116,13 @@ class OsDisk:
 
         A short one was found by reading its first batch's header, or has just been written.
         """
+        if cast("OsFile", file).fd == SHUT:
+            return False
         if size <= PROBE_BYTES or not self._can_refuse_to_block:
             return True
-        fd = file.fileno()
         for at in range(position, position + size, PROBE_BYTES):
             try:
-                os.preadv(fd, self._probe_buffers, at, os.RWF_NOWAIT)
+                os.preadv(file.fileno(), self._probe_buffers, at, os.RWF_NOWAIT)
             except BlockingIOError:
                 return False
             except OSError:
@@ -145,7 +139,7 @@ class OsDisk:
     def open(self, path: str, *, create: bool = False) -> OsFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with _disk_errors(f"open {path}"):
-            return OsFile(path, os.open(self._at(path), flags, FILE_MODE))
+            return self._files.open(path, flags)
 
     def open_direct(self, file: DiskFile) -> int:
         """A second descriptor of it, for writes in whole blocks that pass the page cache by."""
@@ -154,23 +148,32 @@ class OsDisk:
 
     def close(self, file: DiskFile) -> None:
         with _disk_errors(f"close {file.path}"):
-            os.close(file.fileno())
+            self._files.close(cast("OsFile", file))
+
+    @contextmanager
+    def _descriptor(self, file: DiskFile, what: str) -> Iterator[int]:
+        with _disk_errors(f"{what} {file.path}"):
+            fd = self._files.take(cast("OsFile", file))
+            try:
+                yield fd
+            finally:
+                self._files.give_back(cast("OsFile", file))
 
     def read_blocking(self, file: DiskFile, position: int, size: int) -> bytes:
-        with _disk_errors(f"read {file.path}"):
-            return os.pread(file.fileno(), size, position)
+        with self._descriptor(file, "read") as fd:
+            return os.pread(fd, size, position)
 
     def size(self, file: DiskFile) -> int:
-        with _disk_errors(f"stat {file.path}"):
-            return os.fstat(file.fileno()).st_size
+        with self._descriptor(file, "stat") as fd:
+            return os.fstat(fd).st_size
 
     def truncate(self, file: DiskFile, size: int) -> None:
-        with _disk_errors(f"truncate {file.path}"):
-            os.ftruncate(file.fileno(), size)
+        with self._descriptor(file, "truncate") as fd:
+            os.ftruncate(fd, size)
 
     def sync(self, file: DiskFile) -> None:
         with _disk_errors(f"fdatasync {file.path}"):
-            os.fdatasync(file.fileno())
+            self._files.sync(cast("OsFile", file))
 
     def sync_dir(self, path: str) -> None:
         with _disk_errors(f"fsync directory {path or '.'}"):
@@ -190,10 +193,11 @@ class OsDisk:
 
     def rename(self, old: str, new: str) -> None:
         with _disk_errors(f"rename {old}"):
-            os.rename(self._at(old), self._at(new))
+            self._files.rename(old, new)
 
     def unlink(self, path: str) -> None:
         with _disk_errors(f"unlink {path}"):
+            self._files.keep_open(path)
             os.unlink(self._at(path))
 
     def mkdir(self, path: str) -> None:
@@ -202,6 +206,7 @@ class OsDisk:
 
     def remove_tree(self, path: str) -> None:
         with _disk_errors(f"remove {path}"):
+            self._files.keep_open(path)
             shutil.rmtree(self._at(path))
 
     def list(self, path: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 import resource
 import sys
 
-from ottla.limits import DESCRIPTORS_KEPT_FOR_CONNECTIONS
+from ottla.limits import DESCRIPTORS_KEPT_FOR_CONNECTIONS, FOLLOWED_SEGMENTS_OPEN_MAX
 
 
 class Unsupported(Exception):
@@ -29,6 +29,12 @@ def raise_descriptor_limit() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         soft = hard
     return max(0, soft - DESCRIPTORS_KEPT_FOR_CONNECTIONS)
+
+
+def descriptors_of_followed_segments() -> int:
+    """A quarter of what there is: the others are for segments that are written, and for clients."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(FOLLOWED_SEGMENTS_OPEN_MAX, soft // 4))
 
 
 def sync_file_system(fd: int) -> None:

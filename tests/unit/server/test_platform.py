@@ -37,6 +37,14 @@ def test_the_soft_limit_of_descriptors_is_raised_to_the_hard_one(
     assert limits == [4096, 4096]
 
 
+@pytest.mark.parametrize(("limit", "few"), [(1 << 20, 4096), (1024, 256), (3, 1)])
+def test_closed_segments_take_a_quarter_of_the_descriptors_and_never_thousands(
+    monkeypatch: pytest.MonkeyPatch, limit: int, few: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
+    assert platform.descriptors_of_followed_segments() == few
+
+
 def test_start_up_is_set_aside_and_collection_is_left_to_the_shell() -> None:
     program = (
         "import gc; from ottla.server import platform; platform.tame_garbage_collector(); "
