@@ -33,7 +33,8 @@ def extensions() -> list[Extension]:
         **{f"ottla.records.{path.stem}": path for path in sorted(SOURCE.glob("records/*.pyx"))},
     }
     wanted = [
-        Extension(name, [str(path)], extra_compile_args=["-O3"]) for name, path in sources.items()
+        Extension(name, [str(path)], extra_compile_args=["-O3", "-g0"])
+        for name, path in sources.items()
     ]
     built = cythonize(wanted, language_level=3, build_dir=str(BUILD))
     for extension in built:

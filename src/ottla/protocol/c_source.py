@@ -46,7 +46,7 @@ def _shapes(messages: Iterable[type[msgspec.Struct]]) -> str:
     for at, (struct, name) in enumerate(names.items()):
         fields = tuple(field.name for field in field_facts(struct))
         word = "and " if at else ""
-        lines.append(f"        {word}bind(&{name}, module, '{struct.__name__}', {fields})")
+        lines.append(f"        {word}bind(&{name}, module.{struct.__name__}, {fields})")
     return "\n".join([*lines, "    )"])
 
 

@@ -80,6 +80,8 @@ cdef enum:
     TEXT_BYTES_MAX = 10922
     STRING_BYTES_MAX = 32767
     HERE_BYTES = 512
+    API_KEYS_MAX = 128
+    NO_API = -1
 
 
 cdef struct Shape:
@@ -87,17 +89,16 @@ cdef struct Shape:
     Py_ssize_t at[FIELDS_MAX]
 
 
-cdef bint bind(Shape *shape, module, str name, tuple fields) except -1:
+cdef bint bind(Shape *shape, cls, tuple fields) except -1:
     """Find a struct's slots; False where the table, or msgspec, is not what this was built for."""
     cdef Py_ssize_t i
-    cls = getattr(module, name)
-    if cls.__struct_fields__ != fields or len(fields) > FIELDS_MAX:
+    if cls.__struct_fields__ != fields or len(fields) > FIELDS_MAX or hasattr(cls, "__post_init__"):
         return False
     shape.type = <PyTypeObject *> cls
     if not ottla_is_only_slots(shape.type, len(fields)):
         return False
     for i in range(len(fields)):
-        shape.at[i] = ottla_slot(cls.__dict__[fields[i]])
+        shape.at[i] = ottla_slot(vars(cls).get(fields[i]))
         if shape.at[i] < 0:
             return False
     Py_INCREF(cls)
@@ -518,3 +519,59 @@ def find(str kind, message, int version):
     if name not in _is_fit:
         _is_fit[name] = binder(sys.modules[name])
     return FUNCTIONS.get((kind, message.__name__, version)) if _is_fit[name] else None
+
+
+# The header of a request, which `frame` describes.
+
+cdef Shape _header
+cdef int _first_flexible[API_KEYS_MAX]
+cdef Py_ssize_t _bytes_max[API_KEYS_MAX]
+cdef object _pure_header = None
+
+
+def header_parser(cls, dict headers, pure, /):
+    """As `pure`, compiled; or `pure` itself where the struct is not what this was built for."""
+    global _pure_header
+    cdef int key
+    fields = ("api_key", "api_version", "correlation_id", "client_id", "body_at")
+    if not bind(&_header, cls, fields):
+        return pure
+    for key in range(API_KEYS_MAX):
+        _first_flexible[key], _bytes_max[key] = headers.get(key, (0, NO_API))
+    _pure_header = pure
+    return parse_request_header
+
+
+cdef object read_header(const uint8_t *start, const uint8_t *end):
+    cdef const uint8_t *p = start + 10
+    cdef int length, api_key, api_version
+    if end - start < 10:
+        return None
+    api_key, api_version, length = get16(start), get16(start + 2), get16(start + 8)
+    if not 0 <= api_key < API_KEYS_MAX or end - start > _bytes_max[api_key]:
+        return None
+    header = ottla_new(_header.type)
+    put_int(header, _header.at[0], api_key)
+    put_int(header, _header.at[1], api_version)
+    put_int(header, _header.at[2], get32(start + 4))
+    if not put_text(header, _header.at[3], &p, end, max(length, 0)):
+        return None
+    if api_version >= _first_flexible[api_key]:
+        if p >= end or p[0]:
+            return None
+        p += 1
+    put_int(header, _header.at[4], p - start)
+    return header
+
+
+def parse_request_header(view, /):
+    cdef Py_buffer buffer
+    cdef const uint8_t *start
+    header = None
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    try:
+        start = <const uint8_t *> buffer.buf
+        header = read_header(start, start + buffer.len)
+    finally:
+        PyBuffer_Release(&buffer)
+    return _pure_header(view) if header is None else header

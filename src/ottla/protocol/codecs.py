@@ -1,22 +1,29 @@
-"""The compiled codecs, or none where nothing was compiled (DESIGN D7).
+"""The compiled codecs, or what serves where nothing was compiled (DESIGN D7).
 
 OTTLA_KERNEL=python in the environment forces the pure ones: the module then refuses its import.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+T = TypeVar("T", bound=msgspec.Struct)
+
 if TYPE_CHECKING:
-
-    def find(kind: str, message: type[msgspec.Struct], version: int) -> object | None: ...
-
     CODECS = "compiled"
     DIGEST = ""
     why = ""
+
+    def find(kind: str, message: type[msgspec.Struct], version: int) -> object | None: ...
+
+    def header_parser(
+        header: type[T], headers: dict[int, tuple[int, int]], pure: Callable[[memoryview], T]
+    ) -> Callable[[memoryview], T]: ...
+
 else:
     try:
-        from ottla.protocol._codecs import DIGEST, find
+        from ottla.protocol._codecs import DIGEST, find, header_parser
 
         CODECS = "compiled"
         why = ""
@@ -27,3 +34,6 @@ else:
 
         def find(kind, message, version):
             return None
+
+        def header_parser(header, headers, pure):
+            return pure

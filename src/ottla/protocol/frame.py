@@ -6,6 +6,7 @@ import msgspec
 
 from ottla.errors import Malformed
 from ottla.limits import REQUEST_BYTES_MAX
+from ottla.protocol import codecs
 from ottla.protocol.apis import API
 from ottla.protocol.facts import Part
 from ottla.protocol.primitives import skip_tags
@@ -46,7 +47,7 @@ def frame_size(view: memoryview, at: int, frame_bytes_max: int = FRAME_BYTES_MAX
     return size
 
 
-def parse_request_header(view: memoryview) -> RequestHeader:
+def pure_parse_request_header(view: memoryview) -> RequestHeader:
     """Of a whole frame. Its version need not be one that we know: the header can be read all the
     same."""
     try:
@@ -73,6 +74,9 @@ def parse_request_header(view: memoryview) -> RequestHeader:
     except (struct.error, IndexError):
         raise Malformed("a request header ends early") from None
     return RequestHeader(api_key, api_version, correlation_id, client_id, at)
+
+
+parse_request_header = codecs.header_parser(RequestHeader, _HEADERS, pure_parse_request_header)
 
 
 def encode_response(correlation_id: int, header_version: int, parts: list[Part]) -> list[Part]:

@@ -16,8 +16,9 @@ import msgspec
 import pytest
 
 from ottla.errors import Malformed
+from ottla.limits import REQUEST_BYTES_MAX
 from ottla.protocol import codecs
-from ottla.protocol.apis import request_type, response_header_version, response_type
+from ottla.protocol.apis import API, request_type, response_header_version, response_type
 from ottla.protocol.c_source import COMPILED
 from ottla.protocol.compile import (
     decoder,
@@ -29,6 +30,7 @@ from ottla.protocol.compile import (
     pure_frame_encoder,
 )
 from ottla.protocol.facts import Part, Records, version_range
+from ottla.protocol.frame import parse_request_header, pure_parse_request_header
 from ottla.protocol.primitives import UnsupportedVersion
 from ottla.protocol.schema.fetch import (
     FetchableTopicResponse,
@@ -36,6 +38,7 @@ from ottla.protocol.schema.fetch import (
     FetchResponse,
     PartitionData,
 )
+from ottla.protocol.schema.headers import RequestHeader
 from ottla.protocol.schema.produce import (
     LeaderIdAndEpoch,
     PartitionProduceResponse,
@@ -280,9 +283,33 @@ def test_a_correlation_id_too_large_has_the_same_fate() -> None:
         )
 
 
+def test_headers_are_read_and_refused_the_same() -> None:
+    source = random.Random(8)
+    assert parse_request_header is not pure_parse_request_header
+    for _ in range(ROUNDS * 50):
+        key = source.choice((*API, -1, 127, 128, 32_767))
+        client_id = source.choice((None, "", "load", "é" * 40, "x" * 32_000))
+        header = RequestHeader(key, source.randint(-1, 20), source.randint(-9, 9), client_id)
+        data = encode(header, source.choice((1, 2)))
+        for each in (data, mutated(data, source), data[: source.randrange(14)]):
+            for view in (memoryview(each), memoryview(bytearray(each))):
+                assert outcome(parse_request_header, view) == outcome(
+                    pure_parse_request_header, view
+                )
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_request_as_large_as_its_api_allows_is_read_and_a_larger_one_refused(over: int) -> None:
+    header = encode(RequestHeader(3, 1, 1, "load"), 1)
+    view = memoryview(header + bytes(REQUEST_BYTES_MAX - len(header) + over))
+    said = outcome(pure_parse_request_header, view)
+    assert outcome(parse_request_header, view) == said
+    assert (said[0] is Malformed) == bool(over)
+
+
 ALL_COMPILED = """
 import linecache, random
-from ottla.protocol.apis import request_type, response_header_version, response_type
+from ottla.protocol.apis import API, request_type, response_header_version, response_type
 from ottla.protocol.compile import decode, encode, encoder, frame_encoder
 from tests.unit.protocol.test_codecs import VERSIONS
 from tools.kafka_schema_samples import random_message
