@@ -1,4 +1,4 @@
-"""A client that makes topics, fills them, and deletes them, again and again under few names."""
+"""A client that makes topics, fills, reads and deletes them, again and again under few names."""
 
 from functools import partial
 from typing import NamedTuple
@@ -20,10 +20,22 @@ from ottla.protocol.schema.delete_topics import (
 )
 from ottla.protocol.schema.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from ottla.sim.client import SimClient
-from ottla.sim.workload import Calls, Load, Producing, Then, producer_settings
+from ottla.sim.workload import (
+    Calls,
+    Consuming,
+    Load,
+    Producing,
+    Then,
+    fetch_settings,
+    producer_settings,
+)
 from ottla.sim.world import NS_PER_MS, Action
 
 RETRY_NS = 30 * NS_PER_MS
+# For so long what was written for a deleted topic may still be in the journal.
+REFILLED_NS = 500 * NS_PER_MS
+# How often a topic is read before it goes.
+READ_RATE = 0.7
 
 
 class TopicState(NamedTuple):
@@ -132,23 +144,33 @@ class Churning:
         self.rng = self.admin.client.rng
         self.is_resting = True
         self._producing: Producing | None = None
+        self._name = ""
+        self._filled_ns: dict[str, int] = {}
+        self._is_refilled = False
 
     def start(self) -> None:
         self._rest()
 
     def _rest(self) -> None:
         self.is_resting = True
-        delay_ns = self.rng.randint(0, 600 * NS_PER_MS)
+        # Often at once: what was written for the last topic of a name is still on its way.
+        delay_ns = self.rng.randint(0, self.rng.choice((20, 600)) * NS_PER_MS)
         self.load.world.schedule(delay_ns, "churn", self._work)
 
     def _work(self) -> None:
         if self.load.is_stopping:
             return
         self.is_resting = False
-        name = self.rng.choice(("churn-a", "churn-b"))
+        self._is_refilled = False
+        if not self._name or self.rng.random() < 0.5:
+            self._name = self.rng.choice(("churn-a", "churn-b"))
+        name = self._name
         state = self.admin.states.get(name)
         if state is not None and state.exists:
-            self.admin.delete(name, partial(self._rest))
+            if self.rng.random() < READ_RATE:
+                self._read(state)
+            else:
+                self.admin.delete(name, self._rest)
             return
         if self._producing is not None and not self._producing.is_idle:
             # What is still sent to the old topic must not reach the new one.
@@ -164,7 +186,33 @@ class Churning:
         for _ in range(self.rng.randint(0, 3)):
             where = TopicPartition(name, self.rng.randrange(partitions))
             self._producing.produce(where, self.rng.randint(1, 5), 200)
+        now_ns = self.load.world.now_ns
+        self._is_refilled = now_ns - self._filled_ns.get(name, -REFILLED_NS) < REFILLED_NS
+        if self._producing.bursts_open:
+            self._filled_ns[name] = now_ns
         self._rest()
+
+    def _read(self, state: TopicState) -> None:
+        """All of it, and then it is deleted: nothing of an earlier topic may stand in it."""
+        settings = fetch_settings(self.load, "churn-consumer")
+        consuming = Consuming(self.load, "churn-consumer", settings)
+        for at in range(state.partitions):
+            consuming.assign(TopicPartition(state.name, at), "earliest", "latest")
+        consuming.client.turn()
+
+        def look() -> None:
+            if not consuming.fetcher.is_finished:
+                self.load.world.schedule(RETRY_NS, "churn reads", look)
+                return
+            consuming.client.close()
+            self.admin.delete(state.name, self._rest)
+
+        look()
+
+    @property
+    def has_refilled(self) -> bool:
+        """The newest topic is at rest, and a moment ago another of its name was written to."""
+        return self._is_refilled and self._producing is not None and self._producing.is_idle
 
     @property
     def is_idle(self) -> bool:

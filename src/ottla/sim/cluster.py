@@ -4,7 +4,6 @@ import gc
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from ottla.names import TopicPartition
 from ottla.sim.audit import Auditor
@@ -21,7 +20,7 @@ from ottla.sim.swarm import FAULTS_MIN, OPERATIONS_MIN, Shape, Swarm, draw_plan,
 from ottla.sim.tap import WireTap
 from ottla.sim.trace import Trace
 from ottla.sim.workload import Asking, Consuming, Load, Producers, fetch_settings
-from ottla.sim.world import NS_PER_S, NS_PER_US, World
+from ottla.sim.world import NS_PER_MS, NS_PER_S, NS_PER_US, World
 
 OK, CRASHED, STUCK, WRONG = 0, 10, 11, 12
 # Clients that have too little done when the time is over go on for so long.
@@ -29,9 +28,9 @@ OVERTIME_NS = 10 * NS_PER_S
 # Every pending operation is answered within this time of a healthy broker.
 SETTLE_NS = 25 * NS_PER_S
 ROT_RATE = 0.3
-# How often, and for how long, somebody looks whether the disk is busy.
-LOOK_NS = 200 * NS_PER_US
-LOOKS_MAX = 1_000
+# How often somebody looks whether the moment for a power cut has come.
+BUSY_LOOK_NS = 200 * NS_PER_US
+REFILL_LOOK_NS = 5 * NS_PER_MS
 
 
 @dataclass(slots=True)
@@ -227,19 +226,13 @@ class Cluster:
             at_ns = rng.randint(NS_PER_S, self.run_ns)
             self.world.schedule(at_ns - self.world.now_ns, "page cache is wanted", self._evict)
 
-        for _ in range(rng.choice((0, 1, 2))):
-            at_ns = rng.randint(NS_PER_S, self.plan.heal_ns)
-            self.swarm.strike("busy_power_cut", lambda: self._cut_when_busy(LOOKS_MAX), at_ns)
-
-    def _cut_when_busy(self, looks: int) -> None:
-        """Most power cuts find the disk at rest. This one waits for a flush round."""
-        if not self.machine.is_running or self.swarm.has_healed:
-            return
-        if not self.machine.node.flusher.is_idle or looks == 0:
-            self.machine.cut_power()
-            return
-        again = partial(self._cut_when_busy, looks - 1)
-        self.world.schedule(LOOK_NS, "power waits", again)
+        for name, is_moment, every_ns in (
+            ("busy_power_cut", lambda: not self.machine.node.flusher.is_idle, BUSY_LOOK_NS),
+            ("refill_power_cut", lambda: self.churning.has_refilled, REFILL_LOOK_NS),
+        ):
+            for _ in range(rng.choice((0, 1, 2))):
+                at_ns = rng.randint(NS_PER_S, self.plan.heal_ns)
+                self.swarm.cut_power_when(is_moment, every_ns, name, at_ns)
 
     def _evict(self) -> None:
         """Memory is short: what is clean goes, and what a failed sync only seemed to keep."""

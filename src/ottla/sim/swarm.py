@@ -7,6 +7,7 @@ some of the seed's faults are at work, in about a quarter of them none. Before t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -24,6 +25,8 @@ HEAL_NS = 8 * NS_PER_S
 OPERATIONS_MIN = 150
 FAULTS_MIN = 2
 QUIET_RATE = 0.25
+# How many times somebody looks whether the moment has come.
+LOOKS_MAX = 1_000
 
 
 class Machine(Protocol):
@@ -192,10 +195,17 @@ class Swarm:
     # For the packages
 
     def restart_if_poisoned(self) -> None:
-        """After an error of the device the log directory is offline until the next start."""
-        if self.machine.is_running and self._disk_errors() > self._errors_at_start:
-            self.world.note("operator restarts")
+        """After an error of the device the log directory is offline until the next start.
+
+        Some operators turn the whole machine off and on, and what a failed sync lost is gone.
+        """
+        if not self.machine.is_running or not self.is_poisoned:
+            return
+        self.world.note("operator restarts")
+        if self.rng.random() < 0.5:
             self.machine.kill()
+        else:
+            self.machine.cut_power()
 
     def strike(self, name: str, action: Callable[[], None], at_ns: int) -> None:
         """Do it to a running process: wait for one if there is none, but not beyond the heal."""
@@ -210,6 +220,26 @@ class Swarm:
                 self.world.schedule(50 * NS_PER_MS, f"{name} waits", attempt)
 
         self.world.schedule(max(at_ns - self.world.now_ns, 0), name, attempt)
+
+    def cut_power_when(
+        self, is_moment: Callable[[], bool], every_ns: int, name: str, at_ns: int
+    ) -> None:
+        """Most power cuts find the disk at rest. This one looks out for a bad moment, so often."""
+        self.strike(name, partial(self._cut_power_when, is_moment, every_ns, LOOKS_MAX), at_ns)
+
+    def _cut_power_when(self, is_moment: Callable[[], bool], every_ns: int, looks: int) -> None:
+        if not self.machine.is_running or self.has_healed:
+            return
+        if is_moment() or looks == 0:
+            self.machine.cut_power()
+            return
+        again = partial(self._cut_power_when, is_moment, every_ns, looks - 1)
+        self.world.schedule(every_ns, "power waits", again)
+
+    @property
+    def is_poisoned(self) -> bool:
+        """An error of the device since the last start."""
+        return self._disk_errors() > self._errors_at_start
 
     def at_end(self, undo: Callable[[], None]) -> None:
         """When the window ends."""
@@ -362,8 +392,16 @@ def _full_disk(swarm: Swarm, window: Window) -> None:
 def _broken_disk(swarm: Swarm, window: Window) -> None:
     """One kind of error; the log directory goes offline, and the operator restarts the broker."""
     faults = swarm.disk.faults
-    rate = swarm.rng.choice((0.002, 0.02, 0.2))
-    kind = swarm.rng.choice(("sync", "write", "read"))
+    rate = swarm.rng.choice((0.005, 0.03, 0.2))
+    kind = swarm.rng.choice(("sync", "sync", "write", "read"))
+    if swarm.rng.random() < 0.5:
+        # A device that begins to fail often takes the machine with it, after an answer or two.
+        swarm.cut_power_when(
+            lambda: swarm.is_poisoned and swarm.rng.random() < 0.3,
+            NS_PER_MS,
+            "failing_power_cut",
+            window.start_ns,
+        )
     if kind == "sync":
         faults.sync_error = rate
     elif kind == "write":
