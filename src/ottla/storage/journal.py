@@ -7,7 +7,9 @@ journal over the `Disk` port.
 
 The file has two halves. Rounds fill one; when it is full or has waited long enough, the other takes
 over while the files that the first one covers are synced. Each round names the oldest generation
-that still counts, so that a half whose files were synced is not replayed. An entry carries its
+that still counts, so that a half whose files were synced is not replayed. A round's checksum goes
+on from that of the round before: behind the newest round of a half stand, often exactly where the
+next one will be, those of an earlier life, and they must not pass for its own. An entry carries its
 topic's id: what was written for a deleted topic never reaches a new one of the same name. After a
 replay, and at a clean stop, the journal is emptied durably before a log is appended to or opened by
 Kafka: bytes that recovery cut off must not come back over what was acknowledged since.
@@ -34,9 +36,10 @@ ROUND_BYTES_MAX: Final = 64 << 10
 LAZY_SYNC_MS: Final = 1000
 # Rounds begin and end at blocks, so that they may pass the page cache by (O_DIRECT).
 BLOCK_BYTES: Final = 512
-MAGIC: Final = 0x4F544A32
+MAGIC: Final = 0x4F544A33
 
-_ROUND = struct.Struct(">IIQQII")  # crc, magic, generation, oldest generation, number, body size
+# Checksum, magic, generation, oldest generation, number, body size.
+_ROUND = struct.Struct(">IIQQII")
 _ENTRY = struct.Struct(">HQI")  # path size, position, data size
 _UUID_BYTES = 16
 
@@ -78,6 +81,8 @@ class _Half:
     generation: int = 0
     used: int = 0
     rounds: int = 0
+    # Of the newest round.
+    checksum: int = 0
     # Files with bytes that only this half makes durable.
     files: dict[DiskFile, None] = field(default_factory=dict)
     is_syncing: bool = False
@@ -138,21 +143,21 @@ class Journal:
             half = self._switch()
         oldest = half.generation if self._other.is_free else self._other.generation
         head = _ROUND.pack(0, MAGIC, half.generation, oldest, half.rounds, len(body))[4:]
-        crc = crc32c(body, crc32c(head))
+        half.checksum = crc32c(body, crc32c(head, half.checksum))
         position = half.start + half.used
         half.used += size + padding
         half.rounds += 1
         half.files.update(files)
         if self._sync_due_ms is None:
             self._sync_due_ms = now.mono_ms + LAZY_SYNC_MS
-        data = b"".join((crc.to_bytes(4, "big"), head, body, bytes(padding)))
+        data = b"".join((half.checksum.to_bytes(4, "big"), head, body, bytes(padding)))
         return Round(self._file, position, data)
 
     def _switch(self) -> _Half:
         self._half, self._other = self._other, self._half
         half = self._half
         half.generation = self._other.generation + 1
-        half.used = half.rounds = 0
+        half.used = half.rounds = half.checksum = 0
         self._sync_due_ms = None
         return half
 
@@ -254,16 +259,17 @@ def _live_entries(disk: Disk, file: DiskFile) -> list[_Entry]:
 
 def _rounds(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """The generation, the oldest live generation and the body of each whole round of a half."""
-    at = number = 0
+    at = number = checksum = 0
     expected_generation = -1
     while len(data) - at >= _ROUND.size:
-        crc, magic, generation, oldest, found_number, size = _ROUND.unpack_from(data, at)
+        stored, magic, generation, oldest, found_number, size = _ROUND.unpack_from(data, at)
         end = at + _ROUND.size + size
         if magic != MAGIC or found_number != number or end > len(data):
             return
         if number > 0 and generation != expected_generation:
             return
-        if crc32c(memoryview(data)[at + 4 : end]) != crc:
+        checksum = crc32c(memoryview(data)[at + 4 : end], checksum)
+        if checksum != stored:
             return
         yield generation, oldest, data[at + _ROUND.size : end]
         expected_generation = generation

@@ -99,6 +99,13 @@ class Bench:
             self.journal.on_synced()
         return job
 
+    def live_on(self, file: DiskFile) -> None:
+        """A new process, with the journal that the replay emptied."""
+        self.journal = Journal()
+        self.journal.open(file)
+        self.journal.take_round(self.now)
+        self.segment.file = self.boot(lambda disk: disk.open(PATH))
+
     def restart_after_power_cut(self) -> tuple[DiskFile | None, int]:
         self.disk.crash()
         return self.boot(replay_journal)
@@ -141,6 +148,47 @@ def test_after_a_replay_nothing_is_replayed_again() -> None:
     _, first = bench.restart_after_power_cut()
     _, second = bench.restart_after_power_cut()
     assert (first, second) == (1, 0)
+
+
+def test_rounds_of_an_earlier_life_do_not_pass_for_those_behind_the_newest() -> None:
+    bench = Bench()
+    for _ in range(3):
+        bench.append(b"of the first life")
+        bench.flush()
+    file, first = bench.restart_after_power_cut()
+    assert file is not None
+    bench.live_on(file)
+    bench.append(b"of the second life")
+    bench.flush()
+
+    _, second = bench.restart_after_power_cut()
+
+    assert (first, second) == (3, 1)
+
+
+def test_rounds_of_an_earlier_life_do_not_say_which_half_counts() -> None:
+    bench = Bench()
+    for _ in range(2):
+        bench.append(b"first half")
+        bench.flush()
+    bench.sync_lazily()
+    for _ in range(2):
+        bench.append(b"other half: the first one is not needed any more")
+        bench.flush()
+    file, _ = bench.restart_after_power_cut()
+    assert file is not None
+    bench.live_on(file)
+    bench.append(b"first half")
+    bench.flush()
+    bench.now_ms += LAZY_SYNC_MS
+    assert bench.journal.take_sync(bench.now) is not None
+    bench.append(b"other half, and the sync of the first one has not ended")
+    bench.flush()
+
+    _, replayed = bench.restart_after_power_cut()
+
+    assert replayed == 2
+    assert bench.disk.contents(PATH)[: len(bench.written)] == bench.written
 
 
 def test_a_synced_half_is_not_replayed_over_what_came_later() -> None:
