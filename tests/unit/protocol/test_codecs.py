@@ -321,8 +321,8 @@ for key, version in VERSIONS:
         response = random_message(response_type(key), version, source)
         encoder(type(response), version)(response, [])
         frame_encoder(type(response), version, response_header_version(key, version))(7, response)
-print([title for title in linecache.cache if title.startswith("<") and "Request" not in title])
-print([title for title in linecache.cache if title.startswith("<decode")])
+pure = [title.split()[:2] for title in linecache.cache if title.startswith(("<decode", "<encode"))]
+print(*("-".join(words) for words in pure))
 """
 
 
@@ -330,7 +330,9 @@ def test_nothing_good_is_left_to_the_pure_functions() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ALL_COMPILED], check=True, capture_output=True, text=True
     )
-    assert done.stdout.split() == ["[]", "[]"]
+    # Requests are written by pure functions, for which nobody waits here.
+    words = ["<encode-ProduceRequest", "<encode-FetchRequest"]
+    assert list(dict.fromkeys(done.stdout.split())) == words
 
 
 def test_the_pure_functions_serve_where_nothing_was_compiled() -> None:
