@@ -14,6 +14,9 @@ from ottla.storage.log import LogTicket
 
 # A round starts at once when somebody waits for it, else within this time.
 IDLE_FLUSH_MS = 10
+# Turns for which a round may wait for more to come, and of them those in which nothing came.
+GATHER_TURNS_MAX = 8
+GATHER_IDLE_TURNS_MAX = 3
 
 
 class Flushable(Protocol):
@@ -35,6 +38,10 @@ class Flusher:
         self._due_ms: int | None = None
         self._is_wanted = False
         self._has_given_up = False
+        # Turns for which the next round may still gather, and what came since the last look.
+        self._turns_left = 0
+        self._idle_turns_left = 0
+        self._has_more = False
         self._rounds_begun = 0
         self._syncs_begun = 0
         self._syncs_done = 0
@@ -50,8 +57,9 @@ class Flusher:
 
     def want(self) -> None:
         """Somebody waits for what is dirty now."""
-        self._is_wanted = True
-        self._stir.is_set = True
+        self._is_wanted = self._has_more = True
+        if self._in_flight is None:
+            self._stir.is_set = True
 
     def give_up(self) -> None:
         """No further round: after a failed one a success would say what is not true."""
@@ -69,6 +77,8 @@ class Flusher:
             return None
         if not self._is_wanted and now.mono_ms < self._due_ms:
             return None
+        if self._turns_left and self._gathers():
+            return None
         self._due_ms = None
         self._is_wanted = False
         if not self._dirty:
@@ -79,6 +89,22 @@ class Flusher:
         self._in_flight = FlushTicket(tickets, self.journal.take_round(now))
         self._rounds_begun += 1
         return self._in_flight
+
+    def _gathers(self) -> bool:
+        """Whether to leave it for another turn: two small rounds cost more than one of both.
+
+        Without this, clients that ask again as soon as they are answered would fall into two
+        halves, each waiting while the other is served.
+        """
+        self._turns_left -= 1
+        if not self._has_more:
+            self._idle_turns_left -= 1
+        self._has_more = False
+        if self._turns_left == 0 or self._idle_turns_left == 0:
+            self._turns_left = 0
+            return False
+        self._stir.is_set = True
+        return True
 
     def take_sync(self, now: Now) -> SyncSegments | None:
         """Segments that the journal made durable, to be synced where they are in the background."""
@@ -109,6 +135,11 @@ class Flusher:
         assert ticket is self._in_flight
         owners, self._owners, self._in_flight = self._owners, [], None
         self._stir.is_set = True
+        if self._is_wanted:
+            # Those who are answered now are about to ask again.
+            self._turns_left = GATHER_TURNS_MAX
+            self._idle_turns_left = GATHER_IDLE_TURNS_MAX
+            self._has_more = False
         for log_ticket in ticket.logs:
             log_ticket.log.leave_directory()
         if error is not None:

@@ -246,7 +246,7 @@ class Harness:
                 self.finish_flush()
             elif self._is_due():
                 self.node.tick(self.now)
-            elif not self.node.effects:
+            elif not self.node.effects and not self.node.needs_settling:
                 return
         raise AssertionError("the node does not come to rest")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ottla.broker.flushing import IDLE_FLUSH_MS
+from ottla.broker.flushing import GATHER_IDLE_TURNS_MAX, GATHER_TURNS_MAX, IDLE_FLUSH_MS
 from ottla.errors import DiskError
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.storage.jobs import CloseFiles
@@ -29,13 +29,47 @@ def test_produces_that_wait_together_share_the_next_round(harness: Harness) -> N
     harness.finish_flush()
     assert clients[0].has_reply(sent[0])
     assert not clients[1].has_reply(sent[1])
-    harness.turn()
+    for _ in range(GATHER_IDLE_TURNS_MAX):
+        harness.turn()
     assert harness.flushes_begun == 2
     assert len(harness.flushes[0].logs) == 3
     harness.finish_flush()
     assert all(c.has_reply(at) for c, at in zip(clients, sent, strict=True))
     harness.settle()
     assert harness.flushes_begun == 2
+
+
+def test_a_round_gathers_those_whom_the_last_one_answered(harness: Harness) -> None:
+    answered, waits = harness.connect(), harness.connect()
+    harness.holds_flushes = True
+    answered.produce("orders", b"a")
+    sent = [waits.produce("orders", b"b")]
+    harness.finish_flush()
+    harness.turn()
+    assert harness.flushes_begun == 1, "it would miss the one that comes"
+    sent.append(answered.produce("orders", b"c"))
+    assert harness.flushes_begun == 2
+    harness.finish_flush()
+    assert waits.has_reply(sent[0])
+    assert answered.has_reply(sent[1])
+
+
+def test_a_round_does_not_gather_for_ever(harness: Harness) -> None:
+    harness.holds_flushes = True
+    harness.connect().produce("orders", b"a")
+    harness.connect().produce("orders", b"b")
+    harness.finish_flush()
+    for _ in range(GATHER_TURNS_MAX):
+        harness.connect().produce("orders", b"c")
+        harness.turn()
+    assert harness.flushes_begun == 2
+
+
+def test_who_waits_alone_has_a_round_at_once(harness: Harness) -> None:
+    client = harness.connect()
+    for number in range(3):
+        client.produce("orders", b"a")
+        assert harness.flushes_begun == number + 1
 
 
 def test_no_second_round_begins_while_one_is_in_flight(harness: Harness) -> None:
