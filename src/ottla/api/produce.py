@@ -7,7 +7,7 @@ from ottla.broker.node import Node
 from ottla.broker.parked import Stalled
 from ottla.broker.pipeline import NO_REPLY, Call, Message
 from ottla.errors import ErrorCode, Refused
-from ottla.names import NO_UUID, Uuid
+from ottla.names import NO_UUID, Now, Uuid
 from ottla.protocol.schema.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -30,7 +30,7 @@ from ottla.records.batch import (
     TRANSACTIONAL_BIT,
 )
 from ottla.records.rules import Validated
-from ottla.records.validate import RefusedRecords
+from ottla.records.validate import RefusedRecords, validate_produced
 from ottla.replication.partition import Partition
 
 ACKS_ALL = -1
@@ -54,25 +54,31 @@ def handle(node: Node, call: Call, request: ProduceRequest) -> Message | Acks:
         return _refuse_all(request, Refused(ErrorCode.INVALID_REQUIRED_ACKS))
     topics = request.topic_data
     if len(topics) != 1 or len(topics[0].partition_data) != 1:
-        request.topic_data = _distinct(topics)
+        topics = request.topic_data = _distinct(topics)
+    checked = []
     try:
-        checked = _check(node, call, request)
+        for topic in topics:
+            for data in topic.partition_data:
+                checked.append(_check(node, call, request, topic, data))
     except _AllRefused as refused:
         return _refuse_all(request, refused) if acks else _close(node, call)
-    appender = _Appender(node, acks, call)
+    waiter = Acks(call, node.ack_waits) if acks == ACKS_ALL else None
+    response = ProduceResponse([])
+    has_failed = False
     at = 0
-    response = ProduceResponse(responses=[])
-    for topic in request.topic_data:
+    for topic in topics:
         answers = []
         for data in topic.partition_data:
-            answers.append(appender.append(data.index, *checked[at]))
+            partition, batch = checked[at]
+            answer = _append(data.index, partition, batch, waiter, call.now)
+            has_failed |= answer.base_offset < 0
+            answers.append(answer)
             at += 1
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
     if acks == 0:
-        return _close(node, call) if appender.has_failed else NO_REPLY
-    if appender.has_failed and call.version >= LEADER_HINTS_FROM:
+        return _close(node, call) if has_failed else NO_REPLY
+    if has_failed and call.version >= LEADER_HINTS_FROM:
         _add_endpoints(node, response)
-    waiter = appender.waiter
     if waiter is None or waiter.pending == 0:
         # Nothing to wait for, or it was lost while this request went on.
         return response
@@ -103,40 +109,36 @@ def _distinct(topics: list[TopicProduceData]) -> list[TopicProduceData]:
 
 
 def _check(
-    node: Node, call: Call, request: ProduceRequest
-) -> list[tuple[Partition, Validated] | tuple[None, Refused]]:
-    """All that can be said without appending, for every partition in order.
+    node: Node,
+    call: Call,
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+) -> tuple[Partition | None, Validated | Refused]:
+    """All that can be said of a partition without appending.
 
     Raises Stalled where the request has to wait before anything of it is appended.
     """
     now = call.now
-    checked: list[tuple[Partition, Validated] | tuple[None, Refused]] = []
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            try:
-                partition = node.find_partition(topic.name, topic.topic_id, data.index)
-                records = data.records
-                if not isinstance(records, memoryview):
-                    raise Refused(ErrorCode.INVALID_RECORD, "a produce without records")
-                batch = partition.validate(records, call.version, now.wall_ms)
-                if batch.is_transactional:
-                    raise _not_in_a_transaction(request)
-                if batch.size > partition.log.config.segment_bytes:
-                    raise Refused(
-                        ErrorCode.RECORD_LIST_TOO_LARGE, "the batch is larger than a segment may be"
-                    )
-                if partition.must_wait_for_roll(batch, now):
-                    raise _stalled(partition)
-                checked.append((partition, batch))
-            except _AllRefused:
-                raise
-            except Refused as refused:
-                _check_flaws_of_all(request, data.records)
-                has_no_id = call.version >= TOPIC_IDS_FROM and topic.topic_id == NO_UUID
-                why = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no id") if has_no_id else refused
-                # Its traceback holds this frame, and the frame holds it: a cycle.
-                checked.append((None, why.with_traceback(None)))
-    return checked
+    try:
+        partition = node.find_partition(topic.name, topic.topic_id, data.index)
+        records = data.records
+        if not isinstance(records, memoryview):
+            raise Refused(ErrorCode.INVALID_RECORD, "a produce without records")
+        batch = validate_produced(records, partition.rules, call.version, now.wall_ms)
+        if batch.is_transactional:
+            raise _not_in_a_transaction(request)
+        if partition.must_wait_for_roll(batch, now):
+            raise _stalled(partition)
+        return partition, batch
+    except _AllRefused:
+        raise
+    except Refused as refused:
+        _check_flaws_of_all(request, data.records)
+        has_no_id = call.version >= TOPIC_IDS_FROM and topic.topic_id == NO_UUID
+        why = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no id") if has_no_id else refused
+        # Its traceback holds this frame, and the frame holds it: a cycle.
+        return None, why.with_traceback(None)
 
 
 def _check_flaws_of_all(request: ProduceRequest, records: object) -> None:
@@ -163,58 +165,48 @@ def _stalled(partition: Partition) -> Stalled:
     return Stalled(lambda parked: parked.wait_in(partition.roll_waiters))
 
 
-class _Appender:
-    """Appends one request's batches, and gathers whom its reply has to wait for."""
+def _append(
+    index: int,
+    partition: Partition | None,
+    batch: Validated | Refused,
+    waiter: Acks | None,
+    now: Now,
+) -> PartitionProduceResponse:
+    """Append one batch; with a waiter the answer is not final before the batch is durable."""
+    if partition is None:
+        return _refuse(index, cast("Refused", batch))
+    try:
+        if waiter is not None:
+            partition.check_min_isr()
+        appended = partition.append_as_leader(cast("Validated", batch), now)
+    except Refused as refused:
+        return _refuse(index, refused)
+    answer = PartitionProduceResponse(
+        index,
+        0,
+        appended.base_offset,
+        appended.log_append_time_ms,
+        partition.log.start_offset,
+        _NO_RECORD_ERRORS,
+        None,
+        _NO_LEADER,
+    )
+    if waiter is not None and appended.last_offset >= partition.high_watermark:
+        waiter.pending += 1
+        answer.error_code = _UNTIL_DURABLE
+        partition.wait_for_ack(appended.last_offset + 1, waiter, answer)
+    return answer
 
-    __slots__ = ("acks", "call", "has_failed", "node", "waiter")
 
-    def __init__(self, node: Node, acks: int, call: Call) -> None:
-        self.node = node
-        self.acks = acks
-        self.call = call
-        self.has_failed = False
-        self.waiter: Acks | None = None
-
-    def append(
-        self, index: int, partition: Partition | None, batch: Validated | Refused
-    ) -> PartitionProduceResponse:
-        if partition is None:
-            return self._refuse(index, cast("Refused", batch))
-        acks_all = self.acks == ACKS_ALL
-        try:
-            if acks_all:
-                partition.check_min_isr()
-            appended = partition.append_as_leader(cast("Validated", batch), self.call.now)
-        except Refused as refused:
-            return self._refuse(index, refused)
-        answer = PartitionProduceResponse(
-            index,
-            0,
-            appended.base_offset,
-            appended.log_append_time_ms,
-            partition.log.start_offset,
-            _NO_RECORD_ERRORS,
-            None,
-            _NO_LEADER,
-        )
-        if acks_all and appended.last_offset >= partition.high_watermark:
-            if self.waiter is None:
-                self.waiter = Acks(self.call, self.node.ack_waits)
-            self.waiter.pending += 1
-            answer.error_code = _UNTIL_DURABLE
-            partition.wait_for_ack(appended.last_offset + 1, self.waiter, answer)
-        return answer
-
-    def _refuse(self, index: int, refused: Refused) -> PartitionProduceResponse:
-        self.has_failed = True
-        answer = PartitionProduceResponse(
-            index=index, error_code=refused.code, base_offset=-1, error_message=refused.why or None
-        )
-        if isinstance(refused, RefusedRecords):
-            answer.record_errors = [
-                BatchIndexAndErrorMessage(index, why) for index, why in refused.record_errors
-            ]
-        return answer
+def _refuse(index: int, refused: Refused) -> PartitionProduceResponse:
+    answer = PartitionProduceResponse(
+        index=index, error_code=refused.code, base_offset=-1, error_message=refused.why or None
+    )
+    if isinstance(refused, RefusedRecords):
+        answer.record_errors = [
+            BatchIndexAndErrorMessage(index, why) for index, why in refused.record_errors
+        ]
+    return answer
 
 
 def _refuse_all(request: ProduceRequest, refused: Refused) -> ProduceResponse:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ottla.broker.parked import Timers
 from ottla.errors import ErrorCode
 from ottla.names import Now
@@ -18,23 +20,20 @@ if TYPE_CHECKING:
     from ottla.broker.pipeline import Call, Message
 
 
-class Acks:
+class Acks(msgspec.Struct, eq=False):
     """The reply of one request, and how many of its partitions are not durable yet.
 
     Their answers say that the time is up until they hear better: at the deadline that is so, and
     what was durable by then is not taken back.
     """
 
-    __slots__ = ("call", "deadline_ms", "is_done", "pending", "queue", "response", "waits")
-
-    def __init__(self, call: "Call", waits: "AckWaits") -> None:
-        self.call = call
-        self.waits = waits
-        self.pending = 0
-        self.is_done = False
-        self.deadline_ms = 0
-        self.response: ProduceResponse | None = None
-        self.queue: deque[Acks] | None = None
+    call: "Call"
+    waits: "AckWaits"
+    pending: int = 0
+    is_done: bool = False
+    deadline_ms: int = 0
+    response: ProduceResponse | None = None
+    queue: "deque[Acks] | None" = None
 
     def on_durable(self, answer: PartitionProduceResponse, now: Now) -> None:
         answer.error_code = 0
@@ -85,7 +84,6 @@ class AckWaits:
             return
         acks.is_done = True
         queue = acks.queue
-        assert queue is not None
         while queue and queue[0].is_done:
             queue.popleft()
         self._answer(acks.call, response)

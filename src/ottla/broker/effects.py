@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ottla.errors import DiskError
 from ottla.names import ConnId
 from ottla.protocol.facts import Part
@@ -11,7 +13,7 @@ from ottla.storage.journal import Round
 from ottla.storage.log import LogTicket
 
 
-class Send(NamedTuple):
+class Send(msgspec.Struct, gc=False):
     """Bytes and file slices for one connection, a whole frame."""
 
     conn: ConnId

@@ -192,7 +192,7 @@ class Node:
             self.close(conn, str(malformed))
             return
         self.metrics.requests += 1
-        call = Call(connection, route, header.correlation_id, now)
+        call = Call(connection, route, route.version, header.correlation_id, now)
         try:
             reply = route.handle(self, call, request)
         except (Stalled, WouldBlock) as cause:

@@ -8,6 +8,8 @@ produces run; whatever else comes is held, and the connection muted, until the s
 from collections import deque
 from typing import Any
 
+import msgspec
+
 from ottla.broker.effects import Send
 from ottla.broker.parked import Parked
 from ottla.names import ConnId, Now
@@ -64,19 +66,16 @@ class Connection:
         self.is_muted = False
 
 
-class Call:
+class Call(msgspec.Struct, eq=False):
     """One request on its way through its handler, and its place in the order of replies."""
 
-    __slots__ = ("connection", "correlation_id", "frame", "now", "route", "version")
-
-    def __init__(self, connection: Connection, route: Route, correlation_id: int, now: Now) -> None:
-        self.connection = connection
-        self.route = route
-        self.version = route.version
-        self.correlation_id = correlation_id
-        self.now = now
-        # Filled when the reply is ready but an earlier one is not; an empty frame sends nothing.
-        self.frame: list[Part] | None = None
+    connection: Connection
+    route: Route
+    version: int
+    correlation_id: int
+    now: Now
+    # Filled when the reply is ready but an earlier one is not; an empty frame sends nothing.
+    frame: list[Part] | None = None
 
     def answer(self, message: Message) -> None:
         """The reply is ready; it leaves when those before it have left."""

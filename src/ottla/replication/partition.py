@@ -8,7 +8,7 @@ from ottla.config import TopicConfig
 from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.metadata.image import PartitionImage
 from ottla.names import NodeId, Now, TopicPartition, Uuid
-from ottla.records.validate import ProduceRules, Validated, validate_produced
+from ottla.records.validate import ProduceRules, Validated
 from ottla.storage.disk import DiskFile, DiskJob
 from ottla.storage.log import Appended, Log, LogTicket
 from ottla.storage.segment import FileSlice
@@ -98,9 +98,6 @@ class Partition:
         raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"only {self.leader_epoch} is known here")
 
     # Appending
-
-    def validate(self, records: memoryview, version: int, wall_ms: int) -> Validated:
-        return validate_produced(records, self.rules, version, wall_ms)
 
     def must_wait_for_roll(self, batch: Validated, now: Now) -> bool:
         """Starts a roll if this batch needs one. Nothing may be appended until it has ended."""

@@ -17,11 +17,13 @@ UNDEFINED_OFFSET = -1
 class LeaderEpochs:
     """Epochs and their start offsets, both strictly rising."""
 
-    __slots__ = ("_epochs", "_start_offsets", "dirty")
+    __slots__ = ("_epochs", "_start_offsets", "dirty", "latest_epoch")
 
     def __init__(self) -> None:
         self._epochs: list[int] = []
         self._start_offsets: list[int] = []
+        # Looked at for each append.
+        self.latest_epoch = UNDEFINED_EPOCH
         # The entries are not those of the last checkpoint.
         self.dirty = False
 
@@ -30,10 +32,6 @@ class LeaderEpochs:
 
     def entries(self) -> list[tuple[int, int]]:
         return list(zip(self._epochs, self._start_offsets, strict=True))
-
-    @property
-    def latest_epoch(self) -> int:
-        return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     @property
     def previous_epoch(self) -> int:
@@ -57,6 +55,7 @@ class LeaderEpochs:
             starts.pop()
         epochs.append(epoch)
         starts.append(start_offset)
+        self.latest_epoch = epoch
         self.dirty = True
 
     def start_offset_of(self, epoch: int) -> int:
@@ -91,6 +90,7 @@ class LeaderEpochs:
         keep = bisect_left(self._start_offsets, end_offset)
         if keep < len(self._epochs):
             del self._epochs[keep:], self._start_offsets[keep:]
+            self.latest_epoch = self._epochs[-1] if keep else UNDEFINED_EPOCH
             self.dirty = True
 
     def truncate_from_start(self, start_offset: int) -> None:

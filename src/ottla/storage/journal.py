@@ -41,6 +41,7 @@ MAGIC: Final = 0x4F544A33
 # Checksum, magic, generation, oldest generation, number, body size.
 _ROUND = struct.Struct(">IIQQII")
 _ENTRY = struct.Struct(">HQI")  # path size, position, data size
+_pack_entry = _ENTRY.pack
 _UUID_BYTES = 16
 
 
@@ -99,7 +100,8 @@ class Journal:
         self._file: DiskFile | None = None
         self._half = _Half(0, generation=1)
         self._other = _Half(HALF_BYTES)
-        self._entries: list[bytes] = []
+        # Of each append its head, its key and its bytes, one behind the other.
+        self._entries: list[Buffer] = []
         self._files: dict[DiskFile, None] = {}
         self._bytes = 0
         self._is_bypassed = True
@@ -119,8 +121,8 @@ class Journal:
             self._entries.clear()
             return
         key = segment.journal_key
-        head = _ENTRY.pack(len(key), segment.size, size)
-        self._entries.append(b"".join((head, key, *parts)))
+        # What was lent is copied: the round is written after the frame is gone.
+        self._entries += (_pack_entry(len(key), segment.size, size), key, *map(bytes, parts))
         self._files[segment.file] = None
 
     def take_round(self, now: Now) -> Round | None:

@@ -7,14 +7,15 @@ Appends go to the page cache inline. Everything that may wait for a device is ha
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
+import msgspec
 from crc32c import crc32c
 
 from ottla.config import TopicConfig
 from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.names import NO_UUID, TopicPartition, Uuid
-from ottla.records.batch import CorruptBatch
+from ottla.records.batch import CorruptBatch, stamped_parts
 from ottla.records.validate import Validated
 from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.epochs import LeaderEpochs
@@ -28,7 +29,7 @@ SEGMENT_POSITION_MAX: Final = 2**31 - 1
 BATCH_OVERHEAD_BYTES: Final = 12
 
 
-class Appended(NamedTuple):
+class Appended(msgspec.Struct, frozen=True, gc=False):
     base_offset: int
     last_offset: int
     log_append_time_ms: int
@@ -186,11 +187,26 @@ class Log:
 
     def append(self, batch: Validated, leader_epoch: int, wall_ms: int) -> Appended:
         """Give the batch its offsets and write it. The caller has seen to `must_roll`."""
+        (
+            data,
+            size,
+            _,
+            last_offset_delta,
+            max_timestamp_ms,
+            max_timestamp_delta,
+            log_append_time_ms,
+            crc,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_sequence,
+            _,
+        ) = batch
         base_offset = self.end_offset
-        last_offset = base_offset + batch.last_offset_delta
-        if batch.producer_id >= 0:
+        last_offset = base_offset + last_offset_delta
+        if producer_id >= 0:
             duplicate = self.producers.check(
-                batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
+                producer_id, producer_epoch, base_sequence, last_sequence
             )
             if duplicate is not None:
                 return Appended(
@@ -199,7 +215,7 @@ class Log:
         segment = self.segments[-1]
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
-        parts = batch.stamped_parts(base_offset, leader_epoch)
+        parts = stamped_parts(data, base_offset, leader_epoch)
         try:
             self.disk.append(segment.file, segment.size, parts)
         except DiskError:
@@ -207,29 +223,29 @@ class Log:
             self.has_debris = True
             raise
         if self.journal is not None:
-            self.journal.note(segment, batch.size, parts)
+            self.journal.note(segment, size, parts)
         segment.on_appended(
             base_offset,
             last_offset,
-            batch.size,
-            batch.max_timestamp_ms,
-            base_offset + batch.max_timestamp_delta,
+            size,
+            max_timestamp_ms,
+            base_offset + max_timestamp_delta,
             self.config.index_interval_bytes,
         )
         self.end_offset = self.producers.map_end_offset = last_offset + 1
-        self.last_batch_crc = batch.crc
+        self.last_batch_crc = crc
         self.is_dirty = True
-        if batch.producer_id >= 0:
+        if producer_id >= 0:
             self.producers.update(
-                batch.producer_id,
-                batch.producer_epoch,
-                batch.base_sequence,
-                batch.last_sequence,
+                producer_id,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
                 base_offset,
                 last_offset,
-                batch.max_timestamp_ms,
+                max_timestamp_ms,
             )
-        return Appended(base_offset, last_offset, batch.log_append_time_ms, False)
+        return Appended(base_offset, last_offset, log_append_time_ms, False)
 
     def trust_page_cache(self) -> None:
         """`ottla.durability=page-cache`: what was written counts as durable, by name."""

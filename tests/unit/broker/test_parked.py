@@ -23,7 +23,7 @@ def note(ran: list[T], name: T, now: Now) -> None:
 
 def parked() -> Parked:
     connection = Connection(ConnId(1), "peer")
-    call = Call(connection, route_of(KEY_OF["Metadata"], 9), 1, at(0))
+    call = Call(connection, route_of(KEY_OF["Metadata"], 9), 9, 1, at(0))
     return Parked(call, lambda parked, now: None)
 
 

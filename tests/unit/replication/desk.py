@@ -9,7 +9,7 @@ from ottla.metadata.image import PartitionImage
 from ottla.names import Now
 from ottla.records.batch import Record
 from ottla.records.record import encode_batch
-from ottla.records.validate import Validated
+from ottla.records.validate import Validated, validate_produced
 from ottla.replication.partition import Partition
 from ottla.storage.disk import DiskJob
 from ottla.storage.jobs import flush_logs
@@ -95,7 +95,7 @@ class Desk:
     # Verbs
 
     def validated(self, *values: bytes, **more: Any) -> Validated:
-        return self.partition.validate(records(*values, **more), 12, WALL_MS)
+        return validate_produced(records(*values, **more), self.partition.rules, 12, WALL_MS)
 
     def append(self, *values: bytes) -> Appended:
         return self.partition.append_as_leader(self.validated(*values), NOW)

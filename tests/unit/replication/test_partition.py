@@ -8,6 +8,7 @@ from ottla.errors import DiskError, ErrorCode, Refused
 from ottla.names import NodeId, Now
 from ottla.records.batch import Record, iter_headers
 from ottla.records.record import encode_batch
+from ottla.records.validate import validate_produced
 from ottla.replication.partition import ROLL_RETRY_MS, Partition
 from ottla.storage.disk import DiskFile
 from ottla.storage.jobs import CreateSegment
@@ -76,7 +77,7 @@ def test_a_batch_that_was_sent_twice_is_answered_as_the_first_time(desk: Desk) -
     sent = encode_batch(
         [Record(0, WALL_MS, None, b"a")], producer_id=5, producer_epoch=0, base_sequence=0
     )
-    batch = desk.partition.validate(memoryview(sent), 12, WALL_MS)
+    batch = validate_produced(memoryview(sent), desk.partition.rules, 12, WALL_MS)
 
     first = desk.partition.append_as_leader(batch, NOW)
     desk.flush()
@@ -154,8 +155,8 @@ def test_a_batch_is_held_against_the_topics_configs(
 ) -> None:
     lenient, strict = Desk(config()), Desk(config(**overrides))
 
-    lenient.partition.validate(batch, 12, WALL_MS)
-    assert refusal(lambda: strict.partition.validate(batch, 12, WALL_MS)) == code
+    validate_produced(batch, lenient.partition.rules, 12, WALL_MS)
+    assert refusal(lambda: validate_produced(batch, strict.partition.rules, 12, WALL_MS)) == code
 
 
 def test_a_new_config_holds_from_the_next_batch_on(desk: Desk) -> None:
