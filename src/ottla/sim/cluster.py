@@ -12,6 +12,7 @@ from ottla.sim.churn import Admin, Churning
 from ottla.sim.client import SimClient
 from ottla.sim.disk import SimDisk
 from ottla.sim.history import History
+from ottla.sim.inodes import CrashMode
 from ottla.sim.knobs import Settings, draw_knobs, turned
 from ottla.sim.machine import Machine
 from ottla.sim.network import SimNetwork
@@ -30,6 +31,9 @@ SETTLE_NS = 25 * NS_PER_S
 ROT_RATE = 0.3
 # How often somebody looks whether the moment for a power cut has come.
 BUSY_LOOK_NS = 200 * NS_PER_US
+# So much, not yet on disk, is a batch that can be torn in the middle.
+EXPOSED_BYTES = 2_000
+EXPOSED_LOOK_NS = 500 * NS_PER_US
 REFILL_LOOK_NS = 5 * NS_PER_MS
 
 
@@ -226,13 +230,41 @@ class Cluster:
             at_ns = rng.randint(NS_PER_S, self.run_ns)
             self.world.schedule(at_ns - self.world.now_ns, "page cache is wanted", self._evict)
 
-        for name, is_moment, every_ns in (
-            ("busy_power_cut", lambda: not self.machine.node.flusher.is_idle, BUSY_LOOK_NS),
-            ("refill_power_cut", lambda: self.churning.has_refilled, REFILL_LOOK_NS),
+        cut_power, tear = self.machine.cut_power, self._cut_power_and_tear
+        for name, cut, is_moment, every_ns in (
+            (
+                "busy_power_cut",
+                cut_power,
+                lambda: not self.machine.node.flusher.is_idle,
+                BUSY_LOOK_NS,
+            ),
+            (
+                "tearing_power_cut",
+                tear,
+                lambda: self._exposed_bytes() > EXPOSED_BYTES,
+                EXPOSED_LOOK_NS,
+            ),
+            ("refill_power_cut", cut_power, lambda: self.churning.has_refilled, REFILL_LOOK_NS),
         ):
-            for _ in range(rng.choice((0, 1, 2))):
+            for _ in range(rng.choice((0, 0, 1, 2))):
                 at_ns = rng.randint(NS_PER_S, self.plan.heal_ns)
-                self.swarm.cut_power_when(is_moment, every_ns, name, at_ns)
+                self.swarm.strike_when(is_moment, every_ns, name, cut, at_ns)
+
+    def _cut_power_and_tear(self) -> None:
+        """Of what was not synced some came through: that is what a checksum is for."""
+        faults = self.disk.faults
+        modes, faults.crash_modes = faults.crash_modes, (CrashMode.TORN, CrashMode.PAGES)
+        self.machine.cut_power()
+        faults.crash_modes = modes
+
+    def _exposed_bytes(self) -> int:
+        """The most that one log has in the page cache alone, journal or not."""
+        logs = [partition.log for partition in self.machine.node.hosting.all_partitions()]
+        exposed = [
+            log.active.size - (log.durable_position if log.active is log.durable_segment else 0)
+            for log in logs
+        ]
+        return max(exposed, default=0)
 
     def _evict(self) -> None:
         """Memory is short: what is clean goes, and what a failed sync only seemed to keep."""

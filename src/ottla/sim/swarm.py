@@ -221,19 +221,30 @@ class Swarm:
 
         self.world.schedule(max(at_ns - self.world.now_ns, 0), name, attempt)
 
-    def cut_power_when(
-        self, is_moment: Callable[[], bool], every_ns: int, name: str, at_ns: int
+    def strike_when(
+        self,
+        is_moment: Callable[[], bool],
+        every_ns: int,
+        name: str,
+        action: Callable[[], None],
+        at_ns: int,
     ) -> None:
-        """Most power cuts find the disk at rest. This one looks out for a bad moment, so often."""
-        self.strike(name, partial(self._cut_power_when, is_moment, every_ns, LOOKS_MAX), at_ns)
+        """Most power cuts find the disk at rest. This looks out for a bad moment, so often."""
+        self.strike(name, partial(self._strike_when, is_moment, every_ns, action, LOOKS_MAX), at_ns)
 
-    def _cut_power_when(self, is_moment: Callable[[], bool], every_ns: int, looks: int) -> None:
+    def _strike_when(
+        self,
+        is_moment: Callable[[], bool],
+        every_ns: int,
+        action: Callable[[], None],
+        looks: int,
+    ) -> None:
         if not self.machine.is_running or self.has_healed:
             return
         if is_moment() or looks == 0:
-            self.machine.cut_power()
+            action()
             return
-        again = partial(self._cut_power_when, is_moment, every_ns, looks - 1)
+        again = partial(self._strike_when, is_moment, every_ns, action, looks - 1)
         self.world.schedule(every_ns, "power waits", again)
 
     @property
@@ -396,10 +407,11 @@ def _broken_disk(swarm: Swarm, window: Window) -> None:
     kind = swarm.rng.choice(("sync", "sync", "write", "read"))
     if swarm.rng.random() < 0.5:
         # A device that begins to fail often takes the machine with it, after an answer or two.
-        swarm.cut_power_when(
+        swarm.strike_when(
             lambda: swarm.is_poisoned and swarm.rng.random() < 0.3,
             NS_PER_MS,
             "failing_power_cut",
+            swarm.machine.cut_power,
             window.start_ns,
         )
     if kind == "sync":
