@@ -56,6 +56,10 @@ BROKER_EFFECTIVE: dict[str, str] = {
     "log.flush.interval.ms": "Time after which a log is flushed.",
     "log.flush.scheduler.interval.ms": "As log.flush.interval.ms, where that is not set.",
     "log.segment.delete.delay.ms": "How long the files of a deleted segment stay.",
+    "metadata.log.max.record.bytes.between.snapshots": "Bytes of metadata after which a snapshot "
+    "of it is written, so that a start need not read them.",
+    "metadata.log.max.snapshot.interval.ms": "Time after which a change of the metadata brings a "
+    "snapshot, however small; 0: never.",
     "socket.request.max.bytes": "Largest request; a longer one closes its connection.",
     "queued.max.request.bytes": "Memory for requests that have not arrived whole; -1: our limit.",
     "max.connections": "Connections at one time.",
@@ -337,7 +341,7 @@ BROKER_GROUPS: tuple[Group, ...] = (
     ),
     Group(
         Effect.NOT_YET,
-        "Snapshots and the upkeep of the metadata log are not built: all of it is kept.",
+        "The upkeep of the metadata log is not built, but for its snapshots: all of it is kept.",
         ("internal.metadata.", "metadata."),
     ),
     Group(

@@ -110,3 +110,27 @@ def test_the_metadata_log_and_its_snapshots_decode(directory: Path) -> None:
         assert word in listed
     assert "Error" not in listed
     assert listed.count('"type":"TOPIC_RECORD"') == len(CODECS) + 1
+
+
+def test_a_snapshot_of_the_metadata_decodes(tmp_path: Path, kafka_tools: None) -> None:
+    with Broker(data=tmp_path, metadata_log_max_record_bytes_between_snapshots=1) as broker:
+        for name in ("a", "b", "c"):
+            create(broker, name, retention_ms="1000")
+    metadata = tmp_path / "__cluster_metadata-0"
+    newest = max(metadata.glob("*.checkpoint"))
+    listed = dump([newest], "--cluster-metadata-decoder")
+    for word in (
+        "SnapshotHeader",
+        "KRaftVersion",
+        "KRaftVoters",
+        "FEATURE_LEVEL_RECORD",
+        "REGISTER_CONTROLLER_RECORD",
+        "REGISTER_BROKER_RECORD",
+        "TOPIC_RECORD",
+        "PARTITION_RECORD",
+        "CONFIG_RECORD",
+        "SnapshotFooter",
+    ):
+        assert word in listed
+    assert "Error" not in listed
+    assert "isvalid: false" not in listed

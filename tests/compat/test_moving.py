@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from ottla.testing import Broker
 from tests.wire.librdkafka import Served, all_of, as_sample, create, delete, produce
@@ -16,6 +17,7 @@ from tools.kafka import KafkaBroker, kafka_broker, run_tool
 pytestmark = pytest.mark.usefixtures("kafka_tools")
 
 GIVEN = samples(300)
+SNAPSHOT_EACH_TIME = {"metadata_log_max_record_bytes_between_snapshots": "1"}
 TOPICS = [f"t-{codec}" for codec in CODECS]
 
 
@@ -99,6 +101,40 @@ def test_we_open_a_directory_of_kafkas_and_leave_its_features_alone(tmp_path: Pa
         assert features(theirs) == finalized
 
 
+def test_our_snapshots_of_the_metadata_hold_what_only_kafka_has_a_use_for(tmp_path: Path) -> None:
+    """The log before a snapshot is not read again, neither by Kafka nor by us."""
+    quota = ("--entity-type", "clients", "--entity-name", "c", "--describe")
+    with kafka_broker(data_dir=tmp_path) as broker:
+        theirs = Theirs(broker)
+        make(theirs, "gone")
+        make(theirs, "kept")
+        added = configs(theirs, *quota[:4], "--alter", "--add-config", "producer_byte_rate=1024")
+        assert "Completed" in added
+        finalized = features(theirs)
+        told = configs(theirs, *quota)
+    assert "producer_byte_rate=1024" in told
+    with Broker(data=tmp_path, **SNAPSHOT_EACH_TIME) as ours:
+        make(ours, "made-by-us")
+        delete(ours, "gone")
+        produce(ours, "made-by-us", GIVEN)
+        ours.kill()
+        ours.restart()
+        produce(ours, "kept", GIVEN)
+        make(ours, "last")
+        port = ours.port
+    names = sorted(path.name for path in (tmp_path / "__cluster_metadata-0").glob("*.checkpoint"))
+    assert len(names) == 2
+    assert int(names[0][:20]) > 0
+    with kafka(tmp_path, port) as theirs:
+        assert records(theirs, "made-by-us") == records(theirs, "kept") == GIVEN
+        assert "gone" not in topics(theirs)
+        assert features(theirs) == finalized
+        assert configs(theirs, *quota) == told
+        make(theirs, "made-by-kafka")
+    with Broker(data=tmp_path) as ours:
+        assert topics(ours) == ["kept", "last", "made-by-kafka", "made-by-us"]
+
+
 def test_kafka_opens_a_directory_that_was_killed_and_stopped(tmp_path: Path) -> None:
     with Broker(data=tmp_path) as broker:
         for topic in TOPICS:
@@ -109,6 +145,17 @@ def test_kafka_opens_a_directory_that_was_killed_and_stopped(tmp_path: Path) -> 
         port = broker.port
     with kafka(tmp_path, port) as theirs:
         check(theirs, 1)
+
+
+def configs(broker: Theirs, *command: str) -> str:
+    done = run_tool("ConfigCommand", "--bootstrap-server", broker.bootstrap_servers, *command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def topics(broker: Served) -> list[str]:
+    found = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=30)
+    return sorted(name for name in found.topics if not name.startswith("__"))
 
 
 def features(broker: Theirs) -> dict[str, str]:

@@ -3,8 +3,6 @@
 Everything here runs on the `Disk` port, so that the simulator cuts the power in the middle of it.
 """
 
-import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ottla.broker.state import Identity, NodeState
@@ -18,13 +16,13 @@ from ottla.metadata.controller import (
 )
 from ottla.metadata.image import RESOURCE_TOPIC, Endpoint, Image
 from ottla.metadata.records import decode_record
+from ottla.metadata.standing import StandingRecords
 from ottla.metadata.transactions import TransactionFilter, Written
 from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Now, TopicPartition, Uuid
 from ottla.protocol.compile import decode
 from ottla.protocol.schema.records_raft import VotersRecord
-from ottla.raft.batches import read_values
+from ottla.raft.batches import read_controls, read_values, runs
 from ottla.raft.directory import (
-    METADATA_DIRECTORY,
     QUORUM_STATE,
     WrongQuorum,
     bootstrap_values,
@@ -35,10 +33,11 @@ from ottla.raft.directory import (
     write_quorum_state,
 )
 from ottla.raft.replica import MetadataReplica
-from ottla.records.batch import CorruptBatch, read_header
+from ottla.raft.snapshots import METADATA_DIRECTORY, remove_partial_snapshots, snapshots_in
+from ottla.raft.snapshotter import Snapshotter
+from ottla.records.batch import CorruptBatch
 from ottla.records.compress import TooLarge
-from ottla.records.control import ControlType, read_control_type
-from ottla.records.record import decode_batch
+from ottla.records.control import ControlType
 from ottla.replication.hosting import Hosting
 from ottla.storage.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -67,8 +66,6 @@ from ottla.storage.partition_meta import (
     parse_dir_name,
 )
 from ottla.storage.recovery import CorruptLog, Trust, load_log, read_file
-
-SNAPSHOT_NAME = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 
 
 class WrongDirectory(Exception):
@@ -105,6 +102,9 @@ class _Boot:
         self.repairs: list[str] = []
         self.image = Image()
         self.controller = Controller(config, entropy)
+        self.standing = StandingRecords()
+        # Of the metadata log, behind its newest snapshot.
+        self.bytes_behind = 0
         self.loaded: dict[TopicPartition, Log] = {}
         self.names = dict.fromkeys(disk.list(""))
         self.was_clean = CLEAN_SHUTDOWN in self.names
@@ -215,7 +215,8 @@ class _Boot:
             log.on_rolled(log.roll_job().run(disk), self.now.wall_ms)
             log.leave_directory()
         self.controller.next_offset = log.end_offset
-        return MetadataReplica(log, last_epoch + 1, self.controller)
+        snapshotter = Snapshotter(self.config, self.standing, self.bytes_behind)
+        return MetadataReplica(log, last_epoch + 1, self.controller, snapshotter)
 
     def _format(self, identity: Identity) -> None:
         strangers = [name for name in self._log_directories() if name != METADATA_DIRECTORY]
@@ -242,34 +243,39 @@ class _Boot:
 
     def _replay_metadata(self, log: Log) -> list[VotersRecord]:
         """The newest snapshot, then the log behind it, for the controller and for the broker."""
-        snapshots = [
-            match
-            for match in map(SNAPSHOT_NAME.fullmatch, self.disk.list(METADATA_DIRECTORY))
-            if match is not None
-        ]
+        disk = self.disk
+        remove_partial_snapshots(disk)
+        snapshots = snapshots_in(disk.list(METADATA_DIRECTORY))
         voters: list[VotersRecord] = []
         transactions = TransactionFilter()
         after = 0
         if snapshots:
             newest = snapshots[-1]
-            after = int(newest[1])
-            data = read_file(self.disk, f"{METADATA_DIRECTORY}/{newest[0]}") or b""
+            after = newest.end_offset
+            data = read_file(disk, f"{METADATA_DIRECTORY}/{newest.name}") or b""
+            if not _is_whole(data):
+                raise CorruptLog(f"{newest.name} is cut short")
+            if log.end_offset < after:
+                raise CorruptLog(f"it ends at {log.end_offset}, and {newest.name} reached further")
             voters += _voters(data)
             for _, _, value in read_values(data):
                 self._replay(Written(value, after - 1), transactions)
-        for segment in log.segments:
-            if not segment.size:
+        if log.segments[0].base_offset > after:
+            raise CorruptLog(f"no snapshot reaches its begin at {log.segments[0].base_offset}")
+        for segment, next_base in zip(log.segments, [*log.base_offsets[1:], None], strict=True):
+            if next_base is not None and next_base <= after:
                 continue
-            data = self.disk.read_blocking(segment.file, 0, segment.size)
-            voters += _voters(data)
-            for _, offset, value in read_values(data):
-                if offset >= after:
+            for data in runs(disk, segment, after):
+                self.bytes_behind += len(data)
+                voters += _voters(data)
+                for _, offset, value in read_values(data):
                     self._replay(Written(value, offset), transactions)
         self.controller.has_open_transaction = transactions.is_open
         return voters
 
     def _replay(self, written: Written, transactions: TransactionFilter) -> None:
         for value, offset in transactions.take(written):
+            self.standing.replay(decode_record(value), value)
             # Decoded for each: the two share no object.
             for replayed in (self.image, self.controller):
                 record: Any = decode_record(value)
@@ -405,12 +411,14 @@ class _Boot:
             return {}
 
 
-def _voters(data: bytes) -> Iterator[VotersRecord]:
-    at = 0
-    while at < len(data):
-        header = read_header(data, at)
-        if header.is_control:
-            for record in decode_batch(data, at):
-                if read_control_type(record.key) is ControlType.KRAFT_VOTERS:
-                    yield decode(VotersRecord, 0, record.value or b"")
-        at += header.size
+def _voters(data: bytes) -> list[VotersRecord]:
+    return [
+        decode(VotersRecord, 0, value)
+        for control_type, value in read_controls(data)
+        if control_type is ControlType.KRAFT_VOTERS
+    ]
+
+
+def _is_whole(snapshot: bytes) -> bool:
+    types = [control_type for control_type, _ in read_controls(snapshot)]
+    return types[-1:] == [ControlType.SNAPSHOT_FOOTER]

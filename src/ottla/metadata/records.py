@@ -29,26 +29,9 @@ WRITTEN_VERSIONS: Final[dict[type[Any], int]] = {
     schema.UnregisterBrokerRecord: 0,
 }
 
-API_KEYS: Final[dict[type[Any], int]] = {
-    schema.RegisterBrokerRecord: 0,
-    schema.UnregisterBrokerRecord: 1,
-    schema.TopicRecord: 2,
-    schema.PartitionRecord: 3,
-    schema.ConfigRecord: 4,
-    schema.PartitionChangeRecord: 5,
-    schema.FenceBrokerRecord: 7,
-    schema.UnfenceBrokerRecord: 8,
-    schema.RemoveTopicRecord: 9,
-    schema.FeatureLevelRecord: 12,
-    schema.ProducerIdsRecord: 15,
-    schema.BrokerRegistrationChangeRecord: 17,
-    schema.BeginTransactionRecord: 23,
-    schema.EndTransactionRecord: 24,
-    schema.AbortTransactionRecord: 25,
-    schema.RegisterControllerRecord: 27,
-}
+TYPES: Final[dict[int, type[Any]]] = {**schema.RECORD_TYPES}
 
-TYPES: Final[dict[int, type[Any]]] = {key: cls for cls, key in API_KEYS.items()}
+API_KEYS: Final[dict[type[Any], int]] = {cls: key for key, cls in TYPES.items()}
 
 
 def encode_record(record: Any) -> bytes:

@@ -10,10 +10,11 @@ import msgspec
 from ottla.metadata.controller import KRAFT_VERSION
 from ottla.metadata.image import Endpoint
 from ottla.metadata.records import encode_record
-from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Uuid
+from ottla.names import METADATA_TOPIC_ID, NodeId, Uuid
 from ottla.protocol.compile import encode
 from ottla.protocol.schema import records_raft as raft
-from ottla.raft.batches import control_batch, data_batch
+from ottla.raft.batches import control_batch
+from ottla.raft.snapshots import METADATA_DIRECTORY, Quorum, SnapshotId, snapshot_batches
 from ottla.records.control import ControlType
 from ottla.records.rules import Validated
 from ottla.storage.checkpoints import CorruptCheckpoint, decode_uuid, encode_uuid, write_atomic
@@ -21,11 +22,9 @@ from ottla.storage.disk import Disk
 from ottla.storage.jobs import CreateLog
 from ottla.storage.partition_meta import encode_partition_metadata
 from ottla.storage.recovery import read_file
-from ottla.storage.segment import file_stem
 
-METADATA_DIRECTORY = f"{METADATA_TOPIC}-0"
 QUORUM_STATE = f"{METADATA_DIRECTORY}/quorum-state"
-FIRST_SNAPSHOT = f"{METADATA_DIRECTORY}/{file_stem(0)}-{0:010d}.checkpoint"
+FIRST_SNAPSHOT = f"{METADATA_DIRECTORY}/{SnapshotId(0, 0).name}"
 BOOTSTRAP = "bootstrap.checkpoint"
 NO_VOTE = -1
 
@@ -76,11 +75,7 @@ def format_directory(
     disk.close(
         CreateLog(METADATA_DIRECTORY, encode_partition_metadata(METADATA_TOPIC_ID)).run(disk)
     )
-    quorum = [
-        (ControlType.KRAFT_VERSION, _kraft_version()),
-        (ControlType.KRAFT_VOTERS, encode(voters, 0)),
-    ]
-    write_atomic(disk, FIRST_SNAPSHOT, _snapshot(quorum, [], wall_ms))
+    write_atomic(disk, FIRST_SNAPSHOT, _snapshot(quorum_records(voters), [], wall_ms))
     write_atomic(disk, BOOTSTRAP, _snapshot([], bootstrap, wall_ms))
 
 
@@ -96,6 +91,15 @@ def voters_of_one(node_id: NodeId, directory_id: Uuid, endpoint: Endpoint) -> ra
     return raft.VotersRecord(voters=[voter])
 
 
+def quorum_records(voters: raft.VotersRecord) -> Quorum:
+    """Who votes, and by which rules, as each epoch and each snapshot say it anew."""
+    version = raft.KRaftVersionRecord(kraft_version=KRAFT_VERSION)
+    return [
+        (ControlType.KRAFT_VERSION, encode(version, 0)),
+        (ControlType.KRAFT_VOTERS, encode(voters, 0)),
+    ]
+
+
 def leader_change(node_id: NodeId, voters: raft.VotersRecord, wall_ms: int) -> Validated:
     """The first batch of every epoch: who leads it, and with whom."""
     voter = raft.LeaderChangeMessageVoter(voter_id=node_id)
@@ -103,8 +107,7 @@ def leader_change(node_id: NodeId, voters: raft.VotersRecord, wall_ms: int) -> V
     return control_batch(
         [
             (ControlType.LEADER_CHANGE, encode(message, 0)),
-            (ControlType.KRAFT_VERSION, _kraft_version()),
-            (ControlType.KRAFT_VOTERS, encode(voters, 0)),
+            *quorum_records(voters),
         ],
         wall_ms,
     )
@@ -125,25 +128,8 @@ def check_voters(voters: list[raft.VotersRecord], node_id: NodeId, directory_id:
         raise WrongQuorum("this directory is a copy of another voter's, and may not vote as it")
 
 
-def _kraft_version() -> bytes:
-    return encode(raft.KRaftVersionRecord(kraft_version=KRAFT_VERSION), 0)
-
-
-def _snapshot(quorum: list[tuple[ControlType, bytes]], values: list[bytes], wall_ms: int) -> bytes:
-    header = raft.SnapshotHeaderRecord(last_contained_log_timestamp=wall_ms)
-    first = control_batch([(ControlType.SNAPSHOT_HEADER, encode(header, 0)), *quorum], wall_ms)
-    batches = [first]
-    if values:
-        batches.append(data_batch(values, wall_ms))
-    footer = encode(raft.SnapshotFooterRecord(), 0)
-    batches.append(control_batch([(ControlType.SNAPSHOT_FOOTER, footer)], wall_ms))
-    parts: list[bytes] = []
-    offset = 0
-    for batch in batches:
-        head, rest = batch.stamped_parts(offset, 0)
-        parts += (head, bytes(rest))
-        offset += batch.record_count
-    return b"".join(parts)
+def _snapshot(quorum: Quorum, values: list[bytes], wall_ms: int) -> bytes:
+    return b"".join(snapshot_batches(quorum, values, 0, wall_ms, wall_ms))
 
 
 def bootstrap_values(records: list[object]) -> list[bytes]:

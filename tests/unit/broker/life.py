@@ -2,7 +2,7 @@
 
 from ottla.broker.stop import stop_cleanly
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from ottla.raft.directory import METADATA_DIRECTORY
+from ottla.raft.snapshots import METADATA_DIRECTORY
 from ottla.records.record import decode_fetched
 from ottla.sim.disk import SimDisk
 from ottla.sim.world import World

@@ -6,17 +6,14 @@ import pytest
 
 from ottla.broker.boot import WrongDirectory
 from ottla.errors import ErrorCode
+from ottla.metadata.image import Image
 from ottla.metadata.records import encode_record
 from ottla.names import METADATA_TOPIC_ID
 from ottla.protocol.schema import records_metadata as schema
 from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
 from ottla.raft.batches import data_batch
-from ottla.raft.directory import (
-    METADATA_DIRECTORY,
-    QUORUM_STATE,
-    WrongQuorum,
-    read_quorum_state,
-)
+from ottla.raft.directory import QUORUM_STATE, WrongQuorum, read_quorum_state
+from ottla.raft.snapshots import METADATA_DIRECTORY, snapshots_in
 from ottla.sim.disk import PowerCut
 from ottla.storage.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -24,6 +21,7 @@ from ottla.storage.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
 )
 from ottla.storage.durable import MARKS_FILE
+from ottla.storage.jobs import write_file
 from ottla.storage.journal import JOURNAL_FILE
 from tests.unit.broker.harness import Harness, fetch_request, fetched, produced
 from tests.unit.broker.life import (
@@ -438,6 +436,93 @@ def test_a_large_metadata_log_is_rolled_at_the_start() -> None:
         assert len(harness.node.metadata.log.segments) == 2
         assert len(harness.node.hosting.topics) == 35
         life.disk.kill()
+
+
+# Snapshots of the metadata log
+
+SNAPSHOT_EACH_TIME = {"metadata.log.max.record.bytes.between.snapshots": "1"}
+
+
+def snapshots_of(life: Life) -> list[str]:
+    directory = f"{METADATA_DIRECTORY}/"
+    names = [path.removeprefix(directory) for path in life.disk.paths()]
+    return [f"{directory}{snapshot.name}" for snapshot in snapshots_in(names)]
+
+
+def with_snapshots(life: Life) -> Harness:
+    """Some topics, and the log behind the newest snapshot is a few records long."""
+    harness = Harness(SNAPSHOT_EACH_TIME, disk=life.disk)
+    life.harness = harness
+    for name in ("a", "b", "c"):
+        life.create(name)
+        life.produce(name)
+        harness.advance(50)
+    life.delete("b")
+    harness.advance(50)
+    return harness
+
+
+def state_of(image: Image) -> dict[str, object]:
+    """A snapshot gives all that is in it the offset before its end."""
+    return {name: value for name, value in vars(image).items() if name != "features_epoch"}
+
+
+def test_a_start_reads_the_newest_snapshot_and_what_came_after_it() -> None:
+    life = Life(1)
+    before = with_snapshots(life).node
+    size = before.metadata.log.active.size
+    life.disk.kill()
+    assert len(snapshots_of(life)) == 2
+
+    after = Harness(disk=life.disk, start=False).node
+
+    assert state_of(after.image) == state_of(before.image)
+    assert state_of(after.metadata.controller.image) == state_of(after.image)
+    assert after.metadata.log.active.size == size
+    assert after.metadata.snapshotter.bytes_behind < size / 2
+
+
+def test_records_survive_any_number_of_starts_from_snapshots() -> None:
+    life = Life(1)
+    with_snapshots(life)
+    for at in range(4):
+        life.disk.kill()
+        life.harness = Harness(SNAPSHOT_EACH_TIME, disk=life.disk, entropy_seed=at + 2)
+        life.create(f"t{at}")
+        life.produce(f"t{at}")
+        life.check()
+    assert len(snapshots_of(life)) == 2
+
+
+@pytest.mark.parametrize("keep", [0, 200])
+def test_a_snapshot_that_is_cut_short_is_not_believed(keep: int) -> None:
+    life = Life(1)
+    with_snapshots(life)
+    life.disk.kill()
+    newest = snapshots_of(life)[-1]
+    life.disk.put(newest, life.disk.contents(newest)[:keep])
+    with pytest.raises(WrongDirectory, match="metadata log"):
+        life.start()
+
+
+def test_a_log_that_its_snapshot_has_left_behind_is_not_believed() -> None:
+    life = Life(1)
+    with_snapshots(life)
+    life.disk.kill()
+    life.disk.put(METADATA_LOG, b"")
+    life.disk.put(MARKS_FILE, b"")
+    with pytest.raises(WrongDirectory, match="reached further"):
+        life.start()
+
+
+def test_half_a_snapshot_is_removed_at_the_next_start() -> None:
+    life = Life(1)
+    with_snapshots(life)
+    life.disk.kill()
+    path = f"{METADATA_DIRECTORY}/00000000000000000099-0000000001.checkpoint.part"
+    life.disk.run(life.disk.begin_boot(), lambda disk: write_file(disk, path, b"half"))
+    life.start()
+    assert path not in life.disk.paths()
 
 
 def test_the_metadata_log_has_its_mark() -> None:

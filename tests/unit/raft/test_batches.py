@@ -1,11 +1,12 @@
 from ottla.protocol.compile import decode, encode
 from ottla.protocol.schema.records_raft import SnapshotFooterRecord
-from ottla.raft.batches import control_batch, data_batch, read_values
+from ottla.raft.batches import RUN_BYTES, control_batch, data_batch, read_values, runs
 from ottla.records.batch import read_header
 from ottla.records.control import ControlType, read_control_type
 from ottla.records.record import Record, decode_batch
 from ottla.records.rules import Validated
 from ottla.records.validate import ProduceRules, validate_produced
+from tests.unit.storage.shelf import CONFIG, Shelf, batch
 
 WALL_MS = 1_700_000_000_000
 EPOCH = 3
@@ -77,3 +78,20 @@ def test_values_are_read_with_their_offsets_and_without_control_batches() -> Non
 def test_of_nothing_nothing_is_read() -> None:
     assert list(read_values(b"")) == []
     assert list(read_values(stamped(control(), 0))) == []
+
+
+def read_from(shelf: Shelf, offset: int) -> list[bytes]:
+    segment = shelf.log.active
+    return shelf.disk.run(shelf.disk.begin_boot(), lambda disk: list(runs(disk, segment, offset)))
+
+
+def test_batches_of_a_segment_are_read_from_an_offset_on_however_long_they_are() -> None:
+    shelf = Shelf(config=CONFIG._replace(segment_bytes=1 << 30))
+    for size in (10, 10, 10, 700_000, 10, 3 * RUN_BYTES, 10):
+        shelf.append(batch(2, b"x" * (size // 2)))
+    kept = [each.data for each in shelf.kept]
+    for at, each in enumerate(shelf.kept):
+        found = read_from(shelf, each.base_offset)
+        assert b"".join(found) == b"".join(kept[at:])
+        assert max(map(len, found)) <= 3 * RUN_BYTES + 200
+    assert read_from(shelf, shelf.log.end_offset) == []

@@ -16,7 +16,6 @@ from ottla.raft.batches import read_values
 from ottla.raft.directory import (
     BOOTSTRAP,
     FIRST_SNAPSHOT,
-    METADATA_DIRECTORY,
     QUORUM_STATE,
     QuorumState,
     WrongQuorum,
@@ -28,6 +27,7 @@ from ottla.raft.directory import (
     voters_of_one,
     write_quorum_state,
 )
+from ottla.raft.snapshots import METADATA_DIRECTORY
 from ottla.records.batch import check_crc, iter_headers
 from ottla.records.control import ControlType, read_control_type
 from ottla.records.record import decode_batch

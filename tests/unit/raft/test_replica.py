@@ -1,19 +1,30 @@
+"""The metadata log's replica.
+
+Covers: ottla.raft.replica, ottla.raft.snapshotter
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from ottla.config import BrokerConfig
 from ottla.errors import DiskError, Refused
 from ottla.metadata.controller import Controller
 from ottla.metadata.image import Endpoint
 from ottla.metadata.records import decode_record
+from ottla.metadata.standing import StandingRecords
 from ottla.names import METADATA_TOPIC, METADATA_TOPIC_ID, NodeId, Now, TopicPartition
 from ottla.protocol.schema import records_metadata as schema
 from ottla.raft.batches import read_values
-from ottla.raft.directory import METADATA_DIRECTORY, voters_of_one
+from ottla.raft.directory import voters_of_one
 from ottla.raft.replica import MetadataReplica
+from ottla.raft.snapshots import METADATA_DIRECTORY, SnapshotId, WriteSnapshot
+from ottla.raft.snapshotter import Snapshotter
 from ottla.records.batch import iter_headers
 from ottla.sim.disk import SimDisk
 from ottla.sim.world import World
+from ottla.storage.disk import DiskJob
 from ottla.storage.jobs import CreateLog, flush_logs
 from ottla.storage.log import Log, LogTicket
 from ottla.storage.partition_meta import encode_partition_metadata
@@ -40,8 +51,31 @@ class Quorum:
         self.log = Log(TopicPartition(METADATA_TOPIC, 0), METADATA_DIRECTORY, self.disk, CONFIG)
         self.log.add_segment(Segment(0, file, NOW.wall_ms, CONFIG.segment_index_bytes))
         self.controller = Controller(controller().config, controller().entropy)
-        self.replica = MetadataReplica(self.log, EPOCH, self.controller)
+        self.jobs: list[tuple[DiskJob, Callable[[object, Now], None]]] = []
+        self.replica = self.new_replica()
         self.replica.attach(self)
+
+    def new_replica(self, **settings: str) -> MetadataReplica:
+        config, _ = BrokerConfig.load({name.replace("_", "."): v for name, v in settings.items()})
+        snapshotter = Snapshotter(config, StandingRecords(), 0)
+        return MetadataReplica(self.log, EPOCH, self.controller, snapshotter)
+
+    def submit(self, job: DiskJob, on_done: Callable[[object, Now], None]) -> None:
+        self.jobs.append((job, on_done))
+
+    def on_storage_error(self, error: DiskError) -> None:
+        self.told.append(error)
+
+    def write_snapshot(self) -> SnapshotId:
+        while self.jobs:
+            job, on_done = self.jobs.pop(0)
+            try:
+                result = self.disk.run(self.disk.begin(), job.run)
+            except DiskError as error:
+                result = error
+            on_done(result, LATER)
+        assert isinstance(job, WriteSnapshot)
+        return job.snapshot
 
     def on_committed(self, record: Any, offset: int, now: Now) -> None:
         self.told.append((offset, record, now))
@@ -58,6 +92,12 @@ class Quorum:
 
     def flush(self) -> None:
         self.flushed(self.draw())
+
+    def durable(self) -> LogTicket:
+        """A round is over, and its result has not come in."""
+        ticket = self.draw()
+        self.disk.run(self.disk.begin(), lambda disk: flush_logs(disk, [ticket], None))
+        return ticket
 
     def take_told(self) -> list[Any]:
         told, self.told = self.told, []
@@ -243,4 +283,85 @@ def test_a_log_that_was_there_before_is_committed_as_far_as_it_is_durable(quorum
     quorum.flush()
     quorum.append(B, then="second")
 
-    assert MetadataReplica(quorum.log, EPOCH, quorum.controller).high_watermark == 1
+    assert quorum.new_replica().high_watermark == 1
+
+
+# Snapshots
+
+BYTES_MAX = "metadata_log_max_record_bytes_between_snapshots"
+INTERVAL_MS = "metadata_log_max_snapshot_interval_ms"
+
+
+def snapshotting(quorum: Quorum, **settings: str) -> None:
+    quorum.replica = quorum.new_replica(**settings)
+    quorum.replica.attach(quorum)
+    quorum.replica.lead(NODE, VOTERS, NOW)
+
+
+def values_in(quorum: Quorum, snapshot: SnapshotId) -> list[Any]:
+    data = quorum.disk.contents(f"{METADATA_DIRECTORY}/{snapshot.name}")
+    return [decode_record(value) for _, _, value in read_values(data)]
+
+
+def test_a_snapshot_is_due_after_so_many_bytes_that_are_committed(quorum: Quorum) -> None:
+    snapshotting(quorum, **{BYTES_MAX: "200"})
+    quorum.append(A, then="a")
+    quorum.append(B, then="b")
+    assert quorum.jobs == []
+    quorum.flush()
+    assert quorum.jobs == []
+    quorum.append(C, then="c")
+    quorum.flush()
+    snapshot = quorum.write_snapshot()
+    assert snapshot == SnapshotId(quorum.log.end_offset, EPOCH)
+    assert values_in(quorum, snapshot) == [A, B, C]
+    quorum.append(topic("d"), then="d")
+    quorum.flush()
+    assert quorum.jobs == []
+
+
+def test_or_when_the_last_one_is_old_and_something_changed(quorum: Quorum) -> None:
+    snapshotting(quorum, **{INTERVAL_MS: "500"})
+    for name in ("a", "b"):
+        quorum.append(topic(name), then=name)
+        quorum.flush()
+    assert quorum.jobs == []
+    quorum.append(C, then="c")
+    quorum.replica.on_flushed(quorum.durable(), LATER._replace(mono_ms=LATER.mono_ms + 500))
+    assert values_in(quorum, quorum.write_snapshot()) == [topic("a"), topic("b"), C]
+
+
+def test_one_is_written_at_a_time_and_of_whole_commands(quorum: Quorum) -> None:
+    snapshotting(quorum, **{BYTES_MAX: "1"})
+    quorum.append(A, B, then="first")
+    quorum.append(C, then="second")
+    quorum.flush()
+    assert len(quorum.jobs) == 1
+    snapshot = quorum.write_snapshot()
+    assert values_in(quorum, snapshot) == [A, B]
+    quorum.append(topic("d"), then="third")
+    quorum.flush()
+    snapshot = quorum.write_snapshot()
+    assert values_in(quorum, snapshot) == [A, B, C, topic("d")]
+
+
+def test_a_snapshot_that_could_not_be_written_is_told_and_another_is_tried(quorum: Quorum) -> None:
+    snapshotting(quorum, **{BYTES_MAX: "1"})
+    quorum.append(A, then="first")
+    quorum.flush()
+    quorum.disk.fill(0)
+    quorum.write_snapshot()
+    assert isinstance(quorum.take_told()[-1], DiskError)
+    quorum.disk.free_space()
+    quorum.append(B, then="second")
+    quorum.flush()
+    snapshot = quorum.write_snapshot()
+    assert values_in(quorum, snapshot) == [A, B]
+
+
+def test_no_snapshot_leaves_out_what_nobody_here_knows(quorum: Quorum) -> None:
+    snapshotting(quorum, **{BYTES_MAX: "1"})
+    quorum.replica.snapshotter.standing.replay(None, b"of a later version")
+    quorum.append(A, then="first")
+    quorum.flush()
+    assert quorum.jobs == []
