@@ -1,6 +1,5 @@
 """What a node asks of its shell. The shell carries these out in order (DESIGN D2)."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -45,8 +44,7 @@ class DiskOp(NamedTuple):
 DiskResult = Any | DiskError
 
 
-@dataclass(slots=True, eq=False)
-class FlushTicket:
+class FlushTicket(msgspec.Struct, eq=False):
     """Make the page cache durable; the result is the input `flushed`. One is in flight at a time.
 
     With `journal` the round's bytes are in there and that file alone is synced; without, every

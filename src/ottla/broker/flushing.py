@@ -12,8 +12,8 @@ from ottla.storage.durable import DurableMarks
 from ottla.storage.journal import Journal, SyncSegments
 from ottla.storage.log import LogTicket
 
-# A round starts at once when somebody waits for it, else within this time.
-IDLE_FLUSH_MS = 10
+# A round starts at once when somebody waits for it, else within this time (ADR 0009).
+IDLE_FLUSH_MS = 100
 # Turns for which a round may wait for more to come, and of them those in which nothing came.
 GATHER_TURNS_MAX = 8
 GATHER_IDLE_TURNS_MAX = 3

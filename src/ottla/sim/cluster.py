@@ -338,6 +338,8 @@ def broker_settings(world: World) -> dict[str, str]:
         "process.roles": "broker,controller",
         "log.segment.delete.delay.ms": str(rng.choice((0, 100, 60_000))),
         "auto.create.topics.enable": "false",
+        "metadata.log.max.record.bytes.between.snapshots": rng.choice(("1", "1000", "20971520")),
+        "metadata.log.max.snapshot.interval.ms": rng.choice(("0", "500", "3600000")),
     }
 
 

@@ -38,6 +38,8 @@ KNOBS = (
     _knob("ottla.broker.flushing", "IDLE_FLUSH_MS", 1, 10, 100),
     _knob("ottla.broker.node", "WAKE_UPS_PER_TURN_MAX", 1, 64, 64),
     _knob("ottla.metadata.controller", "PRODUCER_ID_BLOCK", 1, 3, 1_000),
+    _knob("ottla.raft.batches", "RUN_BYTES", 100, 2_000, 1 << 20),
+    _knob("ottla.raft.snapshots", "BATCH_RECORDS_MAX", 1, 5, 2_000),
 )
 
 Settings = dict[tuple[str, str], object]

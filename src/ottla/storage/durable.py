@@ -9,7 +9,7 @@ The file is written behind the rounds, not in them. What it does not say yet the
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from crc32c import crc32c
@@ -30,7 +30,7 @@ _CRC_BYTES = 8
 WRITE_INTERVAL_MS = 1000
 
 
-class Mark(NamedTuple):
+class Mark(msgspec.Struct, array_like=True, frozen=True, gc=False):
     # The log of a topic that was deleted says nothing about a later one of its name.
     topic_id: Uuid
     offset: int

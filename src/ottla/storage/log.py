@@ -6,7 +6,6 @@ Appends go to the page cache inline. Everything that may wait for a device is ha
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -36,8 +35,7 @@ class Appended(msgspec.Struct, frozen=True, gc=False):
     duplicate: bool
 
 
-@dataclass(slots=True, eq=False)
-class LogTicket:
+class LogTicket(msgspec.Struct, eq=False):
     """A promise to sync what this log held when the ticket was drawn (D3).
 
     Truncation, deletion and a failed sync void it by moving the log's generation on.

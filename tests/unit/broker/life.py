@@ -1,5 +1,6 @@
 """One broker process after the other on one simulated disk, and what clients were told."""
 
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.broker.stop import stop_cleanly
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.raft.snapshots import METADATA_DIRECTORY
@@ -55,7 +56,7 @@ class Life:
         client.close()
 
     def stop(self) -> None:
-        self.harness.advance(20)
+        self.harness.advance(IDLE_FLUSH_MS)
         assert self.harness.on_disk(lambda disk: stop_cleanly(self.harness.node))
         self.disk.kill()
 

@@ -7,6 +7,7 @@ import pytest
 
 from ottla.api import table
 from ottla.api.table import route_of
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.errors import DiskError, ErrorCode
 from ottla.limits import (
     REPORT_CHARACTERS_MAX,
@@ -200,7 +201,7 @@ def test_acks_all_waits_for_the_flush_and_acks_1_does_not(harness: Harness) -> N
     harness.holds_flushes = False
     harness.settle()
     assert produced(slow.reply(waiting)).error_code == 0
-    harness.advance(10)
+    harness.advance(IDLE_FLUSH_MS)
     assert harness.partition("orders").high_watermark == 2
 
 

@@ -1,3 +1,4 @@
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.broker.stop import stop_cleanly
 from ottla.storage.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -33,7 +34,7 @@ def test_a_stop_with_work_under_way_is_no_clean_one() -> None:
     harness.create_topic("a")
     harness.holds_flushes = True
     harness.connect().produce("a", b"x", acks=1)
-    harness.advance(20)
+    harness.advance(IDLE_FLUSH_MS)
 
     assert not harness.on_disk(lambda disk: stop_cleanly(harness.node))
     assert CLEAN_SHUTDOWN not in life.disk.paths()

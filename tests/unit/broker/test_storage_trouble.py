@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.errors import DiskError, ErrorCode
 from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -74,7 +75,7 @@ def test_offline_every_fetch_is_refused_at_once(harness: Harness, offset: int) -
     client.produce("orders", b"a")
     harness.holds_flushes = True
     client.produce("orders", b"b", acks=1)
-    harness.advance(20)
+    harness.advance(IDLE_FLUSH_MS)
     harness.finish_flush(IO_ERROR)
     harness.settle()
     fetch = client.fetch("orders", offset, max_wait_ms=100)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ottla.broker.effects import DiskOp
+from ottla.broker.flushing import IDLE_FLUSH_MS
 from ottla.protocol.schema.create_topics import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.schema.records_metadata import RemoveTopicRecord
@@ -104,7 +105,7 @@ def test_a_directory_is_renamed_only_when_no_flush_round_writes_into_it(harness:
     harness.holds_flushes = True
     harness.holds_jobs = True
     client.produce("t", b"a", acks=1)
-    harness.advance(20)
+    harness.advance(IDLE_FLUSH_MS)
     assert any(ticket.epochs for ticket in harness.flushes[0].logs)
     partition = harness.partition("t")
 
