@@ -5,6 +5,7 @@ is missing; a campaign without findings counts only beside mutants that were all
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ottla.broker import boot, stop
@@ -12,6 +13,7 @@ from ottla.broker.node import Node
 from ottla.errors import DiskError
 from ottla.names import Now
 from ottla.raft.directory import QUORUM_STATE
+from ottla.raft.snapshots import WriteSnapshot
 from ottla.records.batch import CorruptBatch, iter_headers
 from ottla.replication.partition import Partition
 from ottla.sim import shell
@@ -116,6 +118,10 @@ def _sync_active_only(disk: Disk, tickets: Any, round_: Any, *rest: Any) -> None
     flush_logs(disk, tickets, round_, *rest)
 
 
+def _forget_snapshot_sync(before: Any, job: WriteSnapshot, disk: Disk, path: str) -> None:
+    before(replace(job, is_last=False), disk, path)
+
+
 class _AnyTopic:
     def __ne__(self, other: object) -> bool:
         return False
@@ -204,6 +210,10 @@ MUTANTS: dict[str, Mutant] = {
         "a replay writes into a later topic of the same name",
         _instead(journal, "_topic_id_of", lambda disk, directory: _AnyTopic()),
         is_rare=True,
+    ),
+    "snapshot-unsynced": Mutant(
+        "a snapshot of the metadata counts before its bytes are on disk",
+        _around(WriteSnapshot, "_write", _forget_snapshot_sync),
     ),
     "rolled-file-unsynced": Mutant(
         "a round syncs the newest segment and forgets those before it",
