@@ -246,7 +246,7 @@ class Cluster:
             ),
             ("refill_power_cut", cut_power, lambda: self.churning.has_refilled, REFILL_LOOK_NS),
         ):
-            for _ in range(rng.choice((0, 0, 1, 2))):
+            for _ in range(rng.choice((0, 1, 2))):
                 at_ns = rng.randint(NS_PER_S, self.plan.heal_ns)
                 self.swarm.strike_when(is_moment, every_ns, name, cut, at_ns)
 
