@@ -1,5 +1,7 @@
 """The programs that are compared, asked the same way, on topics that are new for each row."""
 
+import json
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -8,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -87,6 +89,7 @@ class BrokerPeer:
     address: str
     ready_s: float
     topic_settings: dict[str, str] = field(default_factory=dict)
+    control: socket.socket | None = None
     _admin: AdminClient | None = None
 
     def fresh(self, topic: Topic) -> None:
@@ -99,7 +102,24 @@ class BrokerPeer:
         self._wait(self._client().delete_topics([topic.name])[topic.name])
 
     def take_stall_ms(self) -> float | None:
-        return None
+        if self.control is None:
+            return None
+        self.control.sendall(b'{"ask": "stats"}\n')
+        while True:
+            line = self._read_line(self.control)
+            if "stats" in line:
+                late_ms: float = line["stats"]["loop_late_ms_max"]
+                return late_ms
+
+    def _read_line(self, control: socket.socket) -> dict[str, Any]:
+        received = b""
+        while not received.endswith(b"\n"):
+            byte = control.recv(1)
+            if not byte:
+                raise BenchError(f"{self.name} closed its control pipe")
+            received += byte
+        line: dict[str, Any] = json.loads(received)
+        return line
 
     def forget_client(self) -> None:
         """Before the broker stops: the client would report that it lost it."""
@@ -202,13 +222,19 @@ def all_started(names: list[Name], folder: Path) -> Iterator[dict[Name, Peer]]:
 
 
 def _ottla(name: Name, folder: Path, stack: ExitStack) -> Peer:
+    ours, its = socket.socketpair()
+    ours.settimeout(TOPIC_TIMEOUT_S)
+    stack.callback(ours.close)
+
     def command(port: int) -> list[str]:
         sets = [part for setting in OTTLA_SETTINGS[name] for part in ("--set", setting)]
         where = ["--data", str(folder), "--listen", f"127.0.0.1:{port}", "--node-id", "1"]
-        return [str(OTTLA), "start", *where, *sets]
+        return [str(OTTLA), "start", *where, *sets, "--control-fd", str(its.fileno())]
 
-    server = stack.enter_context(serving(command, folder.with_suffix(".out"), is_ready))
-    peer = BrokerPeer(name, server.pid, server.address, server.ready_s)
+    with its:
+        log = folder.with_suffix(".out")
+        server = stack.enter_context(serving(command, log, is_ready, (its.fileno(),)))
+    peer = BrokerPeer(name, server.pid, server.address, server.ready_s, control=ours)
     stack.callback(peer.forget_client)
     return peer
 

@@ -42,14 +42,21 @@ class Server:
 
 @contextmanager
 def serving(
-    command: Callable[[int], list[str]], log: Path, ready: Callable[[str, int], bool]
+    command: Callable[[int], list[str]],
+    log: Path,
+    ready: Callable[[str, int], bool],
+    pass_fds: tuple[int, ...] = (),
 ) -> Iterator[Server]:
     """Runs what `command` makes of a free port; the kernel ends it if we die before."""
     port = free_port()
     shim = [sys.executable, "-I", "-S", "-c", DIE_WITH_PARENT, str(os.getpid())]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*shim, *command(port)], stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            [*shim, *command(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=pass_fds,
         )
     server = Server(process, f"127.0.0.1:{port}", 0, log)
     try:

@@ -14,6 +14,10 @@ from ottla.storage.log import LogTicket
 
 # A round starts at once when somebody waits for it, else within this time (ADR 0009).
 IDLE_FLUSH_MS = 100
+# A round over a thousand files takes a tenth of a second: unwaited ones may take up a tenth of
+# the time, so that they come the later the longer they take.
+IDLE_FLUSH_SHARE = 10
+IDLE_FLUSH_MS_MAX = 1_000
 # Turns for which a round may wait for more to come, and of them those in which nothing came.
 GATHER_TURNS_MAX = 8
 GATHER_IDLE_TURNS_MAX = 3
@@ -36,6 +40,8 @@ class Flusher:
         self._owners: list[Flushable] = []
         self._marks = marks
         self._due_ms: int | None = None
+        self._idle_ms = IDLE_FLUSH_MS
+        self._begun_ms = 0
         self._is_wanted = False
         self._has_given_up = False
         # Turns for which the next round may still gather, and what came since the last look.
@@ -53,7 +59,7 @@ class Flusher:
         self._dirty[owner] = None
         if self._due_ms is None:
             self._stir.is_set = True
-            self._due_ms = now.mono_ms + IDLE_FLUSH_MS
+            self._due_ms = now.mono_ms + self._idle_ms
 
     def want(self) -> None:
         """Somebody waits for what is dirty now."""
@@ -87,6 +93,7 @@ class Flusher:
         self._dirty.clear()
         tickets = [owner.draw_ticket() for owner in self._owners]
         self._in_flight = FlushTicket(tickets, self.journal.take_round(now))
+        self._begun_ms = now.mono_ms
         self._rounds_begun += 1
         return self._in_flight
 
@@ -135,6 +142,8 @@ class Flusher:
         assert ticket is self._in_flight
         owners, self._owners, self._in_flight = self._owners, [], None
         self._stir.is_set = True
+        took_ms = now.mono_ms - self._begun_ms
+        self._idle_ms = min(max(IDLE_FLUSH_MS, took_ms * IDLE_FLUSH_SHARE), IDLE_FLUSH_MS_MAX)
         if self._is_wanted:
             # Those who are answered now are about to ask again.
             self._turns_left = GATHER_TURNS_MAX

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from ottla.broker.flushing import GATHER_IDLE_TURNS_MAX, GATHER_TURNS_MAX, IDLE_FLUSH_MS
+from ottla.broker.flushing import (
+    GATHER_IDLE_TURNS_MAX,
+    GATHER_TURNS_MAX,
+    IDLE_FLUSH_MS,
+    IDLE_FLUSH_SHARE,
+)
 from ottla.errors import DiskError
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.storage.jobs import CloseFiles
@@ -178,3 +183,29 @@ def test_a_read_that_waits_starts_no_round_where_nothing_is_dirty(harness: Harne
     client.send(fetch_request("orders", 0, max_wait_ms=10), 12)
     harness.advance(10)
     assert harness.flushes_begun == 0
+
+
+def test_unwaited_rounds_come_the_later_the_longer_they_take(harness: Harness) -> None:
+    client = harness.connect()
+    harness.holds_flushes = True
+    client.produce("orders", b"a", acks=1)
+    harness.advance(IDLE_FLUSH_MS)
+    harness.advance(IDLE_FLUSH_MS // 5)
+    harness.finish_flush()
+    harness.flushes_begun = 0
+    client.produce("orders", b"b", acks=1)
+    harness.advance(IDLE_FLUSH_MS // 5 * IDLE_FLUSH_SHARE - 1)
+    assert harness.flushes_begun == 0
+    harness.advance(1)
+    assert harness.flushes_begun == 1
+
+
+def test_a_waited_round_begins_at_once_however_long_the_last_one_took(harness: Harness) -> None:
+    client = harness.connect()
+    harness.holds_flushes = True
+    client.produce("orders", b"a", acks=1)
+    harness.advance(IDLE_FLUSH_MS)
+    harness.advance(IDLE_FLUSH_MS)
+    harness.finish_flush()
+    client.produce("orders", b"b")
+    assert harness.flushes_begun == 2
