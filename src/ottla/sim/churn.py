@@ -56,6 +56,8 @@ class Admin:
         self.client = load.client(name, (self.calls,), lambda now: None)
         # Certain only between two operations.
         self.states: dict[str, TopicState] = {}
+        # Names with a creation that was given up: it may still arrive, however late.
+        self.haunted: dict[str, None] = {}
 
     def create(self, name: str, partitions: int, configs: dict[str, str], then: Action) -> None:
         topic = CreatableTopic(
@@ -78,29 +80,32 @@ class Admin:
                     self._find(name, partitions, then)
                     return
                 self._check_refusal(name, found.error_code, found.error_message)
+            else:
+                self.haunted[name] = None
             self._again(partial(self.create, name, partitions, configs, then))
 
         self._ask(request, answered)
 
-    def delete(self, name: str, then: Action) -> None:
+    def delete(self, state: TopicState, then: Action) -> None:
+        """By id: a request that was given up and arrives late must not hit a later topic."""
+        name = state.name
         request = DeleteTopicsRequest(
-            topics=[DeleteTopicState(name=name)],
+            topics=[DeleteTopicState(name=None, topic_id=state.topic_id)],
             topic_names=[],
             timeout_ms=self.load.shape.request_timeout_ms,
         )
-        state = self.states.pop(name, None)
+        self.states.pop(name, None)
 
         def answered(response: msgspec.Struct | None, now: Now) -> None:
             if isinstance(response, DeleteTopicsResponse):
                 code = response.responses[0].error_code
-                if code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
-                    topic_id = b"" if state is None else state.topic_id
-                    self.states[name] = TopicState(name, False, topic_id, 0)
+                if code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID):
+                    self.states[name] = state._replace(exists=False, partitions=0)
                     self.load.tap.topic_ids.pop(name, None)
                     then()
                     return
                 self._check_refusal(name, code, response.responses[0].error_message)
-            self._again(partial(self.delete, name, then))
+            self._again(partial(self.delete, state, then))
 
         self._ask(request, answered)
 
@@ -145,6 +150,7 @@ class Churning:
         self.is_resting = True
         self._producing: Producing | None = None
         self._name = ""
+        self._names = ["churn-a", "churn-b"]
         self._filled_ns: dict[str, int] = {}
         self._is_refilled = False
 
@@ -163,14 +169,18 @@ class Churning:
         self.is_resting = False
         self._is_refilled = False
         if not self._name or self.rng.random() < 0.5:
-            self._name = self.rng.choice(("churn-a", "churn-b"))
+            self._name = self.rng.choice(self._names)
+        if self._name in self.admin.haunted:
+            # What is deleted under this name may come back: it is left as it is.
+            at = self._names.index(self._name)
+            self._name = self._names[at] = f"{self._name[:7]}{len(self.admin.states)}"
         name = self._name
         state = self.admin.states.get(name)
         if state is not None and state.exists:
             if self.rng.random() < READ_RATE:
                 self._read(state)
             else:
-                self.admin.delete(name, self._rest)
+                self.admin.delete(state, self._rest)
             return
         if self._producing is not None and not self._producing.is_idle:
             # What is still sent to the old topic must not reach the new one.
@@ -205,7 +215,7 @@ class Churning:
                 self.load.world.schedule(RETRY_NS, "churn reads", look)
                 return
             consuming.client.close()
-            self.admin.delete(state.name, self._rest)
+            self.admin.delete(state, self._rest)
 
         look()
 
