@@ -7,6 +7,7 @@ are those of `codecs.pxi`.
 
 import msgspec
 
+from ottla.limits import REQUEST_ENTRIES_MAX
 from ottla.protocol.c_lines import CLines, shape_name
 from ottla.protocol.shape import FIXED_SIZES, FieldShape, WireType, fields_at, least_size
 
@@ -34,6 +35,8 @@ class _DecoderWriter:
     def write(self, message: type[msgspec.Struct]) -> str:
         self.lines.line("cdef const uint8_t *p")
         self.lines.line("p = at[0]")
+        self._left = self.lines.local("int64_t", "left")
+        self.lines.line(f"{self._left} = {REQUEST_ENTRIES_MAX}")
         made = self._struct(message)
         self._read()
         self.lines.line("at[0] = p")
@@ -101,6 +104,7 @@ class _DecoderWriter:
             return
         tag, size = self.lines.local("int64_t", "tag"), self.lines.local("int64_t", "size")
         self._leave_if(f"{count} > 127")
+        self._count(count)
         with self.lines.block(f"for _ in range({count}):"):
             self._leave_if(f"not get_uvarint(&p, end, &{tag}) or not get_uvarint(&p, end, &{size})")
             keyword = "if"
@@ -150,6 +154,7 @@ class _DecoderWriter:
     def _array(self, name: str, place: str, count: str, element: WireType, flexible: bool) -> None:
         least = least_size(element, False, self.version, flexible)
         self._leave_if(f"{count} > (end - p) // {least}")
+        self._count(count)
         held, index = self.lines.name(name), self.lines.local("int64_t", "index")
         self.lines.line(f"{held} = PyList_New(min({count}, FEW))")
         self.lines.line(f"put({place}, {held})")
@@ -166,3 +171,7 @@ class _DecoderWriter:
                     f"add({held}, {index}, {INTEGERS[element.name]})",
                 )
                 self._read()
+
+    def _count(self, count: str) -> None:
+        self.lines.line(f"{self._left} -= {count}")
+        self._leave_if(f"{self._left} < 0")

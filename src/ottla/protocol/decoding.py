@@ -9,6 +9,7 @@ import struct
 import msgspec
 
 from ottla.errors import Malformed
+from ottla.limits import REQUEST_ENTRIES_MAX
 from ottla.protocol.shape import (
     FIXED_FORMATS,
     FIXED_SIZES,
@@ -16,6 +17,7 @@ from ottla.protocol.shape import (
     WireType,
     fields_at,
     least_size,
+    message_facts,
 )
 from ottla.protocol.source import FEW, Source
 
@@ -38,11 +40,16 @@ class _DecoderWriter:
             }
         )
         self._run: list[tuple[str, str]] = []
+        # Of a request: what comes from our own side is as long as it is.
+        self._counts_entries = False
 
     def write(self, message: type[msgspec.Struct]) -> Source:
         source = self.source
         source.lines.append("def decode(view, at):")
         source.line("size = len(view)")
+        self._counts_entries = message_facts(message).kind == "request"
+        if self._counts_entries:
+            source.line(f"left = {REQUEST_ENTRIES_MAX}")
         with source.block("try:"):
             made = self._struct(message)
             source.line(f"return {made}, at")
@@ -105,11 +112,14 @@ class _DecoderWriter:
         for field, name in tagged:
             source.line(f"{name} = {self._default(field)}")
         with source.block(f"if {count}:"):
+            self._count(count)
             if not tagged and not barred:
                 source.line(f"at = skip_tags(view, at, {count})")
                 return
             with source.block(f"if {count} > 127:"):
                 source.line(f"{count}, at = long_uvarint(view, at, {count})")
+                with source.block(f"if {count} > TAGS_MAX:"):
+                    source.line("many_tags()")
             with source.block(f"for _ in range({count}):"):
                 source.line("tag, at = read_uvarint(view, at)")
                 for field, name in tagged:
@@ -215,8 +225,15 @@ class _DecoderWriter:
                     source.line(f"{target} = [*unpack_from(f'>{{{count}}}{formats}', view, at)]")
                 source.line(f"at += {count} * {FIXED_SIZES[element.name]}")
                 return
+            self._count(count)
             source.line(f"{target} = []")
             with source.block(f"for _ in range({count}):"):
                 value = self._value(element, "element", False, flexible, None)
                 self._unpack()
                 source.line(f"{target}.append({value})")
+
+    def _count(self, count: str) -> None:
+        if self._counts_entries:
+            self.source.line(f"left -= {count}")
+            with self.source.block("if left < 0:"):
+                self.source.line("many_entries()")

@@ -8,8 +8,11 @@ import struct
 from typing import NoReturn
 
 from ottla.errors import Malformed
+from ottla.limits import REQUEST_ENTRIES_MAX
 
 STRING_BYTES_MAX = 32767
+# Of one struct. No message of Kafka 4.3 has more than ten.
+TAGS_MAX = 127
 
 # Index is the compact form's first byte (length + 1), so that one table serves both forms.
 TEXT = [struct.Struct(f"{max(length - 1, 0)}s").unpack_from for length in range(128)]
@@ -87,6 +90,8 @@ def skip_tags(view: memoryview, at: int, count: int) -> int:
     """Past tagged fields of which none is known here (KIP-482); their count was read already."""
     if count > 127:
         count, at = long_uvarint(view, at, count)
+        if count > TAGS_MAX:
+            many_tags()
     for _ in range(count):
         _, at = read_uvarint(view, at)
         at = skip_tag(view, at)
@@ -107,6 +112,14 @@ def bad_null(name: str) -> NoReturn:
 
 def bad_count(name: str, count: int) -> NoReturn:
     raise Malformed(f"{name} claims {count} elements or bytes")
+
+
+def many_tags() -> NoReturn:
+    raise Malformed(f"more than {TAGS_MAX} tagged fields")
+
+
+def many_entries() -> NoReturn:
+    raise Malformed(f"more than {REQUEST_ENTRIES_MAX} entries in one request")
 
 
 def bad_tag(tag: int) -> NoReturn:

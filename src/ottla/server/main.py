@@ -171,7 +171,7 @@ async def _stop(node: Node, shell: Shell) -> int:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(shell.wait_quiet(), STOP_SECONDS_MAX)
     shell.close_all()
-    shell.workers.stop()
+    shell.stop()
     if not stop_cleanly(node):
         log.error("stopped without a clean mark; the next start recovers")
         return 1

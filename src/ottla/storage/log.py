@@ -20,7 +20,7 @@ from ottla.storage.disk import Disk, DiskFile
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.jobs import ClosedSegment, CloseLog, CreateSegment, ProducerFiles
 from ottla.storage.journal import Journal
-from ottla.storage.producers import Producers
+from ottla.storage.producers import Duplicate, Producers
 from ottla.storage.segment import WARM_BYTES, FileSlice, Segment, WouldBlock
 
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
@@ -207,9 +207,7 @@ class Log:
                 producer_id, producer_epoch, base_sequence, last_sequence
             )
             if duplicate is not None:
-                return Appended(
-                    duplicate.base_offset, duplicate.last_offset, duplicate.timestamp_ms, True
-                )
+                return _appended_before(duplicate)
         segment = self.segments[-1]
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
@@ -373,3 +371,7 @@ class Log:
             # Forgotten as it runs: a log that holds on to it would be a cycle, found by nobody.
             let_go, self._when_unused = self._when_unused, None
             let_go()
+
+
+def _appended_before(duplicate: Duplicate) -> Appended:
+    return Appended(duplicate.base_offset, duplicate.last_offset, duplicate.timestamp_ms, True)

@@ -3,12 +3,16 @@
 Covers: ottla.api.table, ottla.api.api_versions
 """
 
+from collections.abc import Iterator
+
+import msgspec
 import pytest
 
 from ottla.api.table import SERVED, route_of
 from ottla.errors import ErrorCode, Malformed
-from ottla.limits import REQUEST_BYTES_MAX
-from ottla.protocol.apis import request_type, response_type
+from ottla.limits import REQUEST_BYTES_MAX, REQUEST_ENTRIES_MAX
+from ottla.protocol.apis import API, request_type, response_type
+from ottla.protocol.compile import encode
 from ottla.protocol.facts import Message, version_range
 from ottla.protocol.schema.api_versions import (
     ApiVersion,
@@ -17,6 +21,7 @@ from ottla.protocol.schema.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from ottla.protocol.shape import field_facts, fields_at
 from tests.unit.broker.harness import Client, Harness
 
 API_VERSIONS = 18
@@ -62,6 +67,65 @@ def test_a_request_that_would_take_seconds_to_read_closes_its_connection(client:
     client.send_frame(header + bytes(REQUEST_BYTES_MAX))
     client.harness.settle()
     assert client.closed_why == "Metadata of 8388618 bytes, where 8388608 are allowed"
+
+
+def lists_of(
+    cls: type[msgspec.Struct], version: int, flexible: bool
+) -> Iterator[tuple[list[str], msgspec.Struct]]:
+    """Where a request has lists of structs, and the shortest of those."""
+    for field in fields_at(cls, version, flexible):
+        element = field.type.element
+        if field.present and field.tag is None and element is not None and element.struct:
+            yield [field.name], empty(element.struct, version, flexible)
+            for path, inner in lists_of(element.struct, version, flexible):
+                yield [field.name, *path], inner
+
+
+def empty(cls: type[msgspec.Struct], version: int, flexible: bool) -> msgspec.Struct:
+    shape = fields_at(cls, version, flexible)
+    return cls(**{field.name: [] for field in shape if field.type.element is not None})
+
+
+def holding(
+    cls: type[msgspec.Struct], path: list[str], elements: list[msgspec.Struct]
+) -> msgspec.Struct:
+    """A request with these elements at the end of the path, one of all else on it."""
+    request = cls()
+    at: msgspec.Struct = request
+    for name in path[:-1]:
+        (facts,) = (each for each in field_facts(at.__class__) if each.name == name)
+        assert facts.type.element is not None
+        assert facts.type.element.struct is not None
+        inner = facts.type.element.struct()
+        setattr(at, name, [inner])
+        at = inner
+    setattr(at, path[-1], elements)
+    return request
+
+
+@pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
+def test_no_list_of_a_request_is_read_to_the_end_of_time(key: int, version: int) -> None:
+    cls, route = request_type(key), route_of(key, version)
+    flexible = version >= API[key].first_flexible
+    for path, element in lists_of(cls, version, flexible):
+        for count, is_read in ((1000, True), (REQUEST_ENTRIES_MAX + 1, False)):
+            data = memoryview(encode(holding(cls, path, [element] * count), version))
+            if is_read:
+                route.decode(data, 0)
+            else:
+                with pytest.raises(Malformed, match="more than 250000 entries"):
+                    route.decode(data, 0)
+
+
+@pytest.mark.parametrize("key", [0, 1, 3])
+def test_nor_are_tags_that_nobody_knows(key: int) -> None:
+    version = SERVED[key].max_version
+    body = encode(request_type(key)(), version)
+    assert body[-1:] == b"\0"
+    route = route_of(key, version)
+    route.decode(memoryview(body[:-1] + b"\x7f" + b"\x7e\0" * 127), 0)
+    with pytest.raises(Malformed, match="more than 127 tagged fields"):
+        route.decode(memoryview(body[:-1] + b"\x80\1" + b"\x7e\0" * 128), 0)
 
 
 def test_the_answer_is_the_table_and_the_features(harness: Harness, client: Client) -> None:
