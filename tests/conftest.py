@@ -1,11 +1,21 @@
 """What every test of the repository shares."""
 
+import signal
+import threading
+
 import pytest
 from hypothesis import settings
 
 # A deadline would be an asserted timing, and the database of examples a state between runs.
 settings.register_profile("ottla", deadline=None, database=None, print_blob=True)
 settings.load_profile("ottla")
+
+# A suite that `nohup` or a shell's `&` began ignores Ctrl-C, and its children would inherit that.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
