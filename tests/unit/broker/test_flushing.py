@@ -8,12 +8,13 @@ from ottla.broker.flushing import (
     GATHER_IDLE_TURNS_MAX,
     GATHER_TURNS_MAX,
     IDLE_FLUSH_MS,
+    IDLE_FLUSH_MS_MAX,
     IDLE_FLUSH_SHARE,
 )
 from ottla.errors import DiskError
 from ottla.protocol.schema.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.storage.jobs import CloseFiles
-from tests.unit.broker.harness import Harness, fetch_request, produced
+from tests.unit.broker.harness import Harness, fetch_request, produce_request, produced
 
 
 @pytest.fixture
@@ -64,17 +65,22 @@ def test_a_round_does_not_gather_for_ever(harness: Harness) -> None:
     harness.connect().produce("orders", b"a")
     harness.connect().produce("orders", b"b")
     harness.finish_flush()
-    for _ in range(GATHER_TURNS_MAX):
-        harness.connect().produce("orders", b"c")
+    for _ in range(GATHER_TURNS_MAX - 1):
+        harness.connect().lend(produce_request("orders", b"c"), 9)
         harness.turn()
+        assert harness.flushes_begun == 1
+    harness.connect().lend(produce_request("orders", b"c"), 9)
+    harness.turn()
     assert harness.flushes_begun == 2
 
 
-def test_who_waits_alone_has_a_round_at_once(harness: Harness) -> None:
+def test_who_waits_alone_has_a_round_with_the_first_turn(harness: Harness) -> None:
     client = harness.connect()
     for number in range(3):
-        client.produce("orders", b"a")
+        client.lend(produce_request("orders", b"a"), 9)
+        harness.turn()
         assert harness.flushes_begun == number + 1
+        harness.settle()
 
 
 def test_no_second_round_begins_while_one_is_in_flight(harness: Harness) -> None:
@@ -209,3 +215,16 @@ def test_a_waited_round_begins_at_once_however_long_the_last_one_took(harness: H
     harness.finish_flush()
     client.produce("orders", b"b")
     assert harness.flushes_begun == 2
+
+
+def test_unwaited_rounds_come_within_a_second_however_long_they_take(harness: Harness) -> None:
+    client = harness.connect()
+    harness.holds_flushes = True
+    client.produce("orders", b"a", acks=1)
+    harness.advance(IDLE_FLUSH_MS)
+    harness.advance(IDLE_FLUSH_MS_MAX)
+    harness.finish_flush()
+    harness.flushes_begun = 0
+    client.produce("orders", b"b", acks=1)
+    harness.advance(IDLE_FLUSH_MS_MAX)
+    assert harness.flushes_begun == 1
