@@ -63,7 +63,6 @@ class Shell:
         self._patrol = Patrol(config.int("connections.max.idle.ms"), self.close)
         self._quiet: asyncio.Event | None = None
         self._is_settling_soon = False
-        self._has_stopped = False
         self._stir = node.stir
         self._clocked = Now(0, 0)
         self._carry: dict[type, Callable[[Any, Now], None]] = {
@@ -188,13 +187,6 @@ class Shell:
             connection.flush()
             self.close(connection, "the broker stops")
 
-    def stop(self) -> None:
-        """Wait for what the threads do. What is due later finds nobody to do it, and is dropped."""
-        self._has_stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
-        self.workers.stop()
-
     # Effects
 
     def end_turn(self, now: Now) -> None:
@@ -216,8 +208,6 @@ class Shell:
 
     def _settle(self) -> None:
         self._is_settling_soon = False
-        if self._has_stopped:
-            return
         now = self.clock()
         self.carry_out(self.node.take_effects(), now)
         if self.sending:
@@ -302,9 +292,9 @@ class Shell:
         self.end_turn(now)
 
     def _on_flushed(self, ticket: FlushTicket, error: Any) -> None:
-        """Answered as the next round has begun: the device need not wait for our sends."""
-        self.node.flushed(ticket, error, self.clock())
-        self._settle_soon()
+        now = self.clock()
+        self.node.flushed(ticket, error, now)
+        self.end_turn(now)
 
 
 LEVELS = {

@@ -41,16 +41,20 @@ class Workers:
         self._is_probed = False
         self._has_written = False
         self._writing: FlushTicket | None = None
+        self._has_stopped = False
 
     def run(self, op: DiskOp) -> None:
         self.submit(op.job, partial(self._on_disk_done, op))
 
     def submit(self, job: DiskJob, on_done: OnDone) -> None:
         """Run a job in a thread; `on_done` gets what it returned, or its DiskError, in the loop."""
-        self._answer_to(self._jobs.submit(job.run, self._disk), on_done)
+        if not self._has_stopped:
+            self._answer_to(self._jobs.submit(job.run, self._disk), on_done)
 
     def flush(self, ticket: FlushTicket) -> None:
         """In the kernel where it is nothing but one write into the journal, else in the thread."""
+        if self._has_stopped:
+            return
         if ticket.journal is None or not self._starts_direct(ticket, ticket.journal):
             self._flush_in_thread(ticket)
 
@@ -119,6 +123,8 @@ class Workers:
         future.add_done_callback(lambda _: self._loop.call_soon_threadsafe(answer))
 
     def stop(self) -> None:
+        """Wait for what was begun. The loop winds down yet: what it finds due is not begun."""
+        self._has_stopped = True
         self._jobs.shutdown()
         self._flushes.shutdown()
         self._close_writer()

@@ -125,3 +125,18 @@ def test_stopping_waits_for_what_was_begun(tmp_path: Path) -> None:
 
     on_bench(tmp_path, test)
     assert sorted(done) == list(range(20))
+
+
+def test_what_comes_after_the_stop_is_not_begun_and_breaks_nothing(tmp_path: Path) -> None:
+    ran: list[Disk] = []
+
+    async def test(bench: Bench) -> None:
+        bench.workers.stop()
+        bench.workers.run(DiskOp(JobId(1), Job(ran.append)))
+        bench.workers.flush(FlushTicket([], None))
+        await asyncio.sleep(0)
+        assert not bench.answers
+        assert not bench.broken
+
+    on_bench(tmp_path, test)
+    assert not ran
