@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import signal
@@ -115,8 +116,9 @@ def _bind(listen: tuple[str, int]) -> socket.socket:
         sock.bind(listen)
     except OSError as error:
         sock.close()
+        other = " Is another broker running?" if error.errno == errno.EADDRINUSE else ""
         raise CannotStart(
-            f"cannot listen on {_address(listen)}: {error.strerror}. Is another broker running? "
+            f"cannot listen on {_address(listen)}: {error.strerror}.{other} "
             f"Choose another address with --listen HOST:PORT."
         ) from error
     return sock
@@ -171,7 +173,7 @@ async def _stop(node: Node, shell: Shell) -> int:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(shell.wait_quiet(), STOP_SECONDS_MAX)
     shell.close_all()
-    shell.stop()
+    shell.workers.stop()
     if not stop_cleanly(node):
         log.error("stopped without a clean mark; the next start recovers")
         return 1
