@@ -4,7 +4,7 @@ import pytest
 
 from tests.tidy import banned, dead, direction, mirror, size, trouble
 from tests.tidy.packages import project
-from tests.tidy.source import ROOT, expect_none, house, product, read, sample, tracked
+from tests.tidy.source import expect_none, house, product, read, sample, tracked
 
 
 def entries() -> tuple[list[str], list[str]]:
@@ -15,14 +15,6 @@ def entries() -> tuple[list[str], list[str]]:
     functions = [*declared["scripts"].values(), *plugins.values(), build]
     modules = [function.partition(":")[0] for function in functions]
     return [*modules, "ottla.__main__", "pyspark_ottla"], functions
-
-
-@pytest.fixture
-def spine() -> None:
-    """Layers are built from below: what is dead can be told once the program stands on top."""
-    main = "src/" + project()["project"]["scripts"]["ottla"].partition(":")[0].replace(".", "/")
-    if not (ROOT / f"{main}.py").exists():
-        pytest.skip(f"{main}.py does not exist yet")
 
 
 def test_every_module_parses() -> None:
@@ -62,12 +54,10 @@ def test_nobody_swallows_an_exception_that_he_does_not_know() -> None:
     expect_none(trouble.swallowed(product()))
 
 
-@pytest.mark.usefixtures("spine")
 def test_every_module_is_reached_from_an_entry_point() -> None:
     expect_none(dead.dead_modules(product(), entries()[0]))
 
 
-@pytest.mark.usefixtures("spine")
 def test_every_function_and_class_is_used() -> None:
     expect_none(dead.dead_names(product(), entries()[1]))
 

@@ -23,7 +23,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
     from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-    from kafka.codec import has_snappy
     from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
     from kafka.structs import OffsetAndTimestamp
 
@@ -116,8 +115,6 @@ def test_records_without_acknowledgement_arrive(broker: Broker, topic: str) -> N
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_each_codec_is_kept_and_read(broker: Broker, topic: str, codec: str) -> None:
-    if codec == "snappy" and not has_snappy():
-        pytest.skip("kafka-python needs the package python-snappy for this codec")
     create(broker, topic)
     given = wide_samples(300)
     kind = None if codec == "none" else codec
