@@ -11,7 +11,7 @@ import click
 
 from ottla.cli.output import Column, print_json, print_table, size_text
 from ottla.cli.parameters import bootstrap_option, json_option
-from ottla.cli.produce import ACKS, CODECS, producer_settings
+from ottla.cli.produce import acks_option, compression_option, producer_settings
 
 if TYPE_CHECKING:
     from ottla.client.shell import Client
@@ -77,20 +77,8 @@ class Result:
     show_default=True,
     help="Of the topic.",
 )
-@click.option(
-    "--acks",
-    type=click.Choice(list(ACKS)),
-    default="all",
-    show_default=True,
-    help="As of `ottla produce`.",
-)
-@click.option(
-    "--compression",
-    type=click.Choice(CODECS),
-    default="none",
-    show_default=True,
-    help="Of batches.",
-)
+@acks_option
+@compression_option
 @bootstrap_option
 @json_option("An array of objects, for programs.")
 def command(

@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 STDIN = 0
 ACKS = {"0": 0, "1": 1, "all": -1}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+acks_option = click.option(
+    "--acks",
+    type=click.Choice(list(ACKS)),
+    default="all",
+    show_default=True,
+    help="Who has a record before it counts: nobody, its leader, or all in sync.",
+)
+compression_option = click.option(
+    "--compression",
+    type=click.Choice(CODECS),
+    default="none",
+    show_default=True,
+    help="Of batches.",
+)
 # Larger than a program's default: many records come at once, and nobody waits for a single one.
 BATCH_BYTES = 128 << 10
 # Longer ones are refused by every broker that is not told otherwise.
@@ -60,20 +75,8 @@ class Plan:
     metavar="N",
     help="All to this one.  [default: by the key, or wherever there is room]",
 )
-@click.option(
-    "--acks",
-    type=click.Choice(list(ACKS)),
-    default="all",
-    show_default=True,
-    help="Who has a record before it counts: nobody, its leader, or all in sync.",
-)
-@click.option(
-    "--compression",
-    type=click.Choice(CODECS),
-    default="none",
-    show_default=True,
-    help="Of batches.",
-)
+@acks_option
+@compression_option
 @pairs_option("--header", "headers", "A header of every record; repeatable.")
 @bootstrap_option
 @json_option("The counts as an object, for programs.")
