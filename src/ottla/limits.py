@@ -7,6 +7,8 @@ from typing import Final
 FRAMES_PER_TURN_MAX: Final = 16
 TURN_BYTES_OUT_MAX: Final = 1 << 20
 RECEIVE_BUFFER_BYTES: Final = 256 << 10
+# Of a file, read and sent with what stands around it: below, one `sendfile` costs more than that.
+COPIED_SLICE_BYTES_MAX: Final = 16 << 10
 
 # Of one request other than Produce. Such a frame may hold nothing but empty names, at 120 ms of
 # decoding a MiB: 100 MiB, which Kafka takes, would stop the loop for 12 seconds. So much hold a

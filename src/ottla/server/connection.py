@@ -10,7 +10,9 @@ import struct
 from collections import deque
 from typing import TYPE_CHECKING, cast
 
+from ottla.errors import DiskError
 from ottla.limits import (
+    COPIED_SLICE_BYTES_MAX,
     FRAMES_PER_TURN_MAX,
     RECEIVE_BUFFER_BYTES,
     SEND_QUEUE_BYTES_MAX,
@@ -243,7 +245,7 @@ class Connection:
             while out:
                 part = out[0]
                 if part.__class__ is not FileSlice:
-                    self._send_bytes()
+                    file_bytes_left -= self._send_bytes(file_bytes_left)
                 elif file_bytes_left <= 0:
                     raise BlockingIOError
                 elif self._is_warm(part, file_bytes_left):
@@ -254,7 +256,7 @@ class Connection:
         except BlockingIOError:
             self._want_write(True)
             return
-        except OSError:
+        except (OSError, DiskError):
             self.shell.close(self, "the client went away")
             return
         if self.is_writing:
@@ -264,15 +266,26 @@ class Connection:
         elif not self.is_reading:
             self.resume()
 
-    def _send_bytes(self) -> None:
-        """Everything up to the next slice leaves in one call."""
+    def _send_bytes(self, file_bytes_max: int) -> int:
+        """Everything up to the next slice that `sendfile` is for leaves in one call.
+
+        Small slices leave with it as copies; how many bytes that was of files.
+        """
         out = self.out
         data = cast("Buffer", out.popleft())
-        more = 0
+        more = copied = 0
         if out:
             parts = [data]
-            while out and not isinstance(out[0], FileSlice):
-                parts.append(cast("Buffer", out.popleft()))
+            while out:
+                part = out[0]
+                if isinstance(part, FileSlice):
+                    found = self._copied(part) if copied < file_bytes_max else None
+                    if found is None:
+                        break
+                    copied += len(found)
+                    part = found
+                parts.append(cast("Buffer", part))
+                out.popleft()
             if len(parts) > 1:
                 data = b"".join(parts)
             more = socket.MSG_MORE if out else 0
@@ -286,11 +299,27 @@ class Connection:
         if sent < len(data):
             out.appendleft(memoryview(data)[sent:])
             raise BlockingIOError
+        return copied
+
+    def _copied(self, part: FileSlice) -> bytes | None:
+        """A small slice that the page cache has; None where `sendfile` is for it."""
+        if part.size > COPIED_SLICE_BYTES_MAX:
+            return None
+        self._check_valid(part)
+        data = self.shell.disk.read(part.segment.file, part.position, part.size)
+        if data is not None:
+            if len(data) < part.size:
+                raise ConnectionAbortedError("a segment is shorter than announced")
+            part.release()
+        return data
+
+    def _check_valid(self, part: FileSlice) -> None:
+        if not part.is_valid():
+            raise ConnectionAbortedError("the log was truncated under a slice")
 
     def _is_warm(self, part: FileSlice, bytes_max: int) -> bool:
         """A cold range is read ahead in a thread: `sendfile` would stop the loop for it (D2b)."""
-        if not part.is_valid():
-            raise ConnectionAbortedError("the log was truncated under a slice")
+        self._check_valid(part)
         if self.warm_bytes > 0:
             return True
         size = min(part.size, bytes_max)

@@ -353,6 +353,36 @@ def test_a_segment_that_is_shorter_than_announced_closes(tmp_path: Path) -> None
     serve(tmp_path, test)
 
 
+def test_a_small_slice_leaves_as_a_copy_with_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "sendfile")
+
+    async def test(served: Served) -> None:
+        client = await served.connect()
+        await make_topic(client, "orders")
+        await client.ask(produce_request("orders", b"a", acks=1), 9)
+        whole = (tmp_path / "data/orders-0/00000000000000000000.log").read_bytes()
+        assert records_of(await client.ask(fetch_request("orders", 0), 12)) == whole
+        assert served.node.hosting.topics["orders"].partitions[0].log.segments[0].pins == 0
+
+    serve(tmp_path, test)
+
+
+def test_a_small_slice_that_is_shorter_than_announced_closes(tmp_path: Path) -> None:
+    async def test(served: Served) -> None:
+        client = await served.connect()
+        await make_topic(client, "orders")
+        await client.ask(produce_request("orders", b"a", acks=1), 9)
+        os.truncate(tmp_path / "data/orders-0/00000000000000000000.log", 10)
+        client.push(client.frame(fetch_request("orders", 0), 12))
+        with pytest.raises(AssertionError, match="closed the connection"):
+            await client.reply(3)
+        assert served.node.hosting.topics["orders"].partitions[0].log.segments[0].pins == 0
+
+    serve(tmp_path, test)
+
+
 def test_a_slice_of_a_log_that_was_truncated_meanwhile_closes(tmp_path: Path) -> None:
     async def test(served: Served) -> None:
         client, admin = await served.connect(receive_buffer=4096), await served.connect()
